@@ -35,7 +35,7 @@ type logins struct {
 	nkeys    map[string]*login
 	noAuth   *login // the user of clients without credentials; nil = none
 	defaults *grant // of clients that need no credentials
-	decoy    string // compared for users that do not exist, so that they take as long
+	decoy    string // compared for users that do not exist, so that their refusal takes as long
 }
 
 // credentials are the claims of a client.

@@ -189,16 +189,15 @@ func (c *client) logger() *slog.Logger {
 	return c.srv.cfg().Logger.With("client", from, "cid", c.id)
 }
 
-// discardInput reads on while the last bytes are written and, for a short time,
-// after the client has been told that nothing more comes: a client that sends
-// before it reads could otherwise not get at its reason.
+// discardInput reads on while the last bytes are written and, for a short time, after the end of
+// the output: a client that sends before it reads could otherwise not receive its reason.
 func (c *client) discardInput() {
 	c.mu.Lock()
 	if !c.finished && !c.aborted {
 		c.conn.SetReadDeadline(time.Now().Add(c.srv.cfg().WriteDeadline))
 	}
 	c.mu.Unlock()
-	io.CopyN(io.Discard, c.conn, drainBytes) // whatever ends it, the connection is closed next
+	io.CopyN(io.Discard, c.conn, drainBytes) // with or without an error, the connection is closed next
 }
 
 // drop ends the connection and drops the pending bytes.
@@ -247,7 +246,7 @@ type tracer struct {
 }
 
 // newTracer returns nil if nothing is traced. A connection is traced from its beginning or not at
-// all: from the middle of a payload on, lines could not be told from data.
+// all: from the middle of a payload on, lines could not be distinguished from data.
 func newTracer(c *client) *tracer {
 	if !c.srv.cfg().Trace {
 		return nil

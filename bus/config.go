@@ -38,7 +38,7 @@ var ErrOpenListen = errors.New("bus: refusing to listen beyond loopback without 
 type Config struct {
 	Host string `reload:"no"` // address to listen on; "" = 127.0.0.1
 	Port int    `reload:"no"` // 0 = 4222, -1 = any free port
-	// ServerName is told to clients; "" = the server's id.
+	// ServerName is the name in INFO; "" = the server's id.
 	ServerName string `reload:"no"`
 
 	MaxPayload     int   // bytes of one message with its header; 0 = 1 MiB
@@ -49,8 +49,8 @@ type Config struct {
 	MaxClosed      int   `reload:"no"` // ended connections that are remembered; 0 = 10,000
 	MaxSubTokens   int   // tokens of a subject in SUB; 0 = no limit
 
-	// NoHeaders has clients told that there are none: HPUB is refused, and messages reach clients
-	// without their headers.
+	// NoHeaders switches headers off in INFO: HPUB is refused, and messages reach clients without
+	// their headers.
 	NoHeaders bool `reload:"no"`
 
 	SlowConsumers SlowPolicy // at MaxPending; 0 = the connection is closed
@@ -71,12 +71,12 @@ type Config struct {
 	// not where it listens; "" = it is.
 	Advertise string `reload:"yes"`
 
-	// LameDuckDuration is how long LameDuck takes to let go of all clients; 0 = 2 min.
-	// It begins with LameDuckGrace, in which they may leave by themselves; 0 = 10 s.
+	// LameDuckDuration is the time in which LameDuck closes all clients; 0 = 2 min. It begins with
+	// LameDuckGrace, in which they may leave by themselves; 0 = 10 s.
 	LameDuckDuration time.Duration `reload:"yes"`
 	LameDuckGrace    time.Duration `reload:"yes"`
-	// MigrateTo lists URLs of other servers, which clients are told in lame duck mode
-	// so that they go there.
+	// MigrateTo lists URLs of other servers, which INFO names in lame duck mode so that clients go
+	// there.
 	MigrateTo []string `reload:"yes"`
 
 	// Credentials that clients must give: a token, or a user with a password, or

@@ -83,7 +83,7 @@ func (rd *reader) OnConnect(options []byte) error {
 	c.mu.Lock()
 	c.headers, c.noEcho = headers, !o.Echo
 	c.mu.Unlock()
-	c.timers.rtt.CompareAndSwap(0, max(rd.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better
+	c.timers.rtt.CompareAndSwap(0, max(rd.route.now-c.usage.start.UnixNano(), 1)) // until a PING is answered
 	rd.acknowledge()
 	return nil
 }

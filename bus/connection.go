@@ -11,7 +11,7 @@ import (
 	"paddock/bus/internal/subjects"
 )
 
-// fewSubscriptions is how many subscriptions are looked through one by one.
+// fewSubscriptions is the largest number of subscriptions that are looked through one by one.
 const fewSubscriptions = 16
 
 // connection is the part that a network client and a [Local] have in common: the subscriptions and

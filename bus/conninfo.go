@@ -15,8 +15,8 @@ type ConnInfo struct {
 	IP    string // the peer's; empty without a network
 	Port  int
 	Start time.Time
-	// LastActivity is when the connection last published, received a message, or changed its
-	// subscriptions. For a Local it is Start, which saves reading the clock.
+	// LastActivity is the time at which the connection last published, received a message, or
+	// changed its subscriptions. For a Local it is Start, which saves reading the clock.
 	LastActivity time.Time
 
 	Stop   time.Time   // zero = open
@@ -132,14 +132,14 @@ func (l *Local) info() ConnInfo {
 	return i
 }
 
-// DefaultMaxClosed is how many ended connections are remembered.
+// DefaultMaxClosed is the default of [Config.MaxClosed].
 const DefaultMaxClosed = 10_000
 
 const (
-	// closedSubs is how many subscriptions of one ended connection are kept.
+	// closedSubs bounds the subscriptions that are kept of one ended connection.
 	closedSubs = 1000
-	// closedSubsAll is how many of all ended connections together: beyond it the
-	// connections that ended first keep none.
+	// closedSubsAll bounds those of all ended connections together: beyond it the connections that
+	// ended first keep none.
 	closedSubsAll = 100_000
 )
 

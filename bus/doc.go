@@ -8,13 +8,13 @@
 // subscription whose pattern matches gets the message; of the members of one queue (all matching
 // subscriptions with the same queue name) exactly one gets it.
 //
-// A connection is owned by its reader goroutine: it parses what one read returned, routes every
-// message of it, and then writes the pending output of each destination, as far as the kernel takes
-// it without waiting. Only the rest is left to a goroutine, which ends with it: an idle connection
-// has its reader and no buffer. Routing appends the message to each destination's pending bytes
-// under that destination's lock, and this append fixes the order: between one publisher connection
-// and one subscriber connection messages keep the order in which they were published, and the PONG
-// that answers a PING comes after everything routed before that PING.
+// A connection is owned by its reader goroutine: it parses the bytes of one read, routes every
+// message in them, and then writes the pending output of each destination, as far as the kernel
+// takes it without waiting. Only the rest is left to a goroutine, which ends with it: an idle
+// connection has its reader and no buffer. Routing appends the message to each destination's
+// pending bytes under that destination's lock, and this append fixes the order: between one
+// publisher connection and one subscriber connection messages keep the order in which they were
+// published, and the PONG that answers a PING comes after everything routed before that PING.
 //
 // The subscriptions are in an immutable snapshot, which a reader takes without a
 // lock. The receivers of a subject are cached while nothing changes among the

@@ -201,7 +201,7 @@ func (l *level) edit(pattern []byte, s *subscription, do edit) (edited *level, c
 	return c, true
 }
 
-// branch is where the patterns go on that have tok here.
+// branch returns the level below, for the patterns that have tok here.
 func (l *level) branch(tok []byte) *level {
 	if string(tok) == subjects.AnyToken {
 		return l.any

@@ -102,8 +102,8 @@ func (s *Server) infoLameDuck(i *info) {
 	}
 }
 
-// serverAddress is the host:port of a server's URL, which needs no scheme and no
-// port. web tells that it is for WebSocket clients.
+// serverAddress is the host:port of a server's URL, which needs no scheme and no port. web = it is
+// for WebSocket clients.
 func serverAddress(text string) (address string, web bool) {
 	if !strings.Contains(text, "://") {
 		text = "nats://" + text

@@ -109,7 +109,7 @@ func (c *Config) openListeners() (all []*listener, err error) {
 	return all, nil
 }
 
-// listenTCP refuses an open address that anybody could use.
+// listenTCP refuses an address beyond loopback that asks for no credentials.
 func (c *Config) listenTCP(host string, port int) (net.Listener, error) {
 	addr, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(host, fmt.Sprint(max(port, 0))))
 	if err != nil {
@@ -151,14 +151,14 @@ func (l *listener) hostPort(host string) string {
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// Addr is where the server listens for clients; nil before Start.
+// Addr returns the address of the listener for clients; nil before Start.
 func (s *Server) Addr() net.Addr { return s.listenAddr(onTCP) }
 
-// WebSocketAddr is where it listens for WebSocket clients; nil before Start, and
+// WebSocketAddr returns the address of the listener for WebSocket clients; nil before Start, and
 // without [Config.WebSocket].
 func (s *Server) WebSocketAddr() net.Addr { return s.listenAddr(onWebSocket) }
 
-// UnixAddr is the socket's path; nil before Start, and without [Config.Unix].
+// UnixAddr returns the socket's path; nil before Start, and without [Config.Unix].
 func (s *Server) UnixAddr() net.Addr { return s.listenAddr(onUnix) }
 
 func (s *Server) listenAddr(kind listenerKind) net.Addr {
@@ -233,7 +233,7 @@ func (s *Server) admit(conn net.Conn, from listenerKind) error {
 	return err
 }
 
-// errPaused says that too many wrong secrets have come from an address.
+// errPaused refuses a connection from an address that has sent too many wrong secrets.
 var errPaused = errors.New("bus: the address is paused")
 
 // InProcessConn returns the client's end of a connection without a socket, for clients that speak

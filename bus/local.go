@@ -22,8 +22,8 @@ var (
 	ErrMaxPayload = errors.New("bus: message is larger than max_payload")
 )
 
-// maxLocalWait is how many bytes may wait for a Local's callbacks before network
-// publishers that feed it stop reading their sockets.
+// maxLocalWait bounds the bytes that wait for a Local's callbacks: beyond it, network publishers
+// that feed it stop reading their sockets.
 const maxLocalWait = 4 << 20
 
 // maxIdleInbox is the largest inbox, in messages, that an idle Local keeps.

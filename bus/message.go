@@ -22,7 +22,7 @@ type Msg struct {
 	Header []byte
 	Data   []byte
 	// Limited reports, to a callback, that the publisher is a network client whose user has
-	// permissions to publish: its subject says more than its body. Publish ignores it.
+	// permissions to publish: the subject can be trusted more than the body. Publish ignores it.
 	Limited bool
 }
 
@@ -168,8 +168,8 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	return d
 }
 
-// takes says whether c takes messages for s on a subject from a publisher; the
-// broker's own, from nil, pass the filter. c.mu is held.
+// takes reports whether c takes messages for s on a subject from a publisher; the broker's own,
+// from nil, pass the filter. c.mu is held.
 func (c *client) takes(s *subscription, subject []byte, from endpoint) bool {
 	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && from != nil && s.filter.denies(subject))
 }

@@ -240,7 +240,7 @@ func (h *opening) peek(wait time.Duration) []byte {
 	b := make([]byte, 1)
 	n, err := h.c.conn.Read(b)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil // the next read says the same
+		return nil // the next read fails in the same way
 	}
 	return b[:n]
 }

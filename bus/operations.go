@@ -55,7 +55,7 @@ func (rd *reader) deny(format string, args ...any) {
 	rd.refuse(fmt.Sprintf(format, args...))
 }
 
-// OnInvalidSubject tells a pedantic client; its message is routed all the same.
+// OnInvalidSubject warns a pedantic client. Its message is still routed.
 func (rd *reader) OnInvalidSubject() { rd.refuse(textInvalidPublish) }
 
 func (rd *reader) OnPublish(p *protocol.Publication) error {
@@ -108,7 +108,7 @@ var (
 	traceOnly = []byte("\r\nNats-Trace-Only:")
 )
 
-// tracesOnly says whether a message is not to be delivered: it asks for a report of where it
+// tracesOnly reports whether a message is not to be delivered: it asks for a report of where it
 // would go, which is not made here.
 func tracesOnly(header []byte) bool {
 	_, value, found := bytes.Cut(header, traceOnly)

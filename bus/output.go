@@ -14,7 +14,7 @@ const (
 	smallSlab = 4 << 10
 	// largeSlab is the size of one write: a batch of blockSize and the growth of its messages.
 	largeSlab = 128 << 10
-	// ageSteps is how finely the age of pending bytes is known: to this part of the write deadline.
+	// ageSteps is the precision of the age of pending bytes, as a part of the write deadline.
 	ageSteps = 16
 )
 
@@ -27,9 +27,9 @@ var (
 type slab struct {
 	buf  []byte
 	from int // bytes before it were written or dropped
-	// control says that it is a control frame of WebSocket, as it goes out.
+	// control = it is a control frame of WebSocket, as it goes out.
 	control bool
-	// shared is whose bytes these are if others have them too: they are not changed.
+	// shared owns the bytes if other slabs have them too: they are not changed. nil = none.
 	shared *sharedText
 }
 
@@ -85,8 +85,8 @@ type output struct {
 	agedTo   uint64 // up to where ages know
 }
 
-// age says that the bytes from position at on, up to that of the next age, have
-// been pending since the given time, or came less than a step after it.
+// age is the time since which the bytes from position at on, up to the position of the next age,
+// have been pending; some were appended up to a step later.
 type age struct {
 	at    uint64
 	since time.Time
@@ -147,7 +147,7 @@ func (s *slab) unshare() {
 	}
 }
 
-// full says whether a frame of n bytes would begin another slab, so that it is time to write.
+// full reports whether a frame of n bytes would begin another slab, so that it is time to write.
 func (o *output) full(n int) bool {
 	return !o.flushing && o.tail != nil && o.tail.room() < n && cap(o.tail.buf) != smallSlab
 }

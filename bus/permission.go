@@ -256,8 +256,8 @@ type User struct {
 type Permissions struct {
 	Publish   SubjectPermission
 	Subscribe SubjectPermission // an entry may name a queue behind the subject: "orders.* workers"
-	// AllowResponses lets the receiver of a request publish to its reply subject, whatever Publish
-	// permits. An empty Publish.Allow then permits nothing else. nil = no.
+	// AllowResponses lets the receiver of a request publish to its reply subject, even if Publish
+	// does not permit it. An empty Publish.Allow then permits nothing else. nil = no.
 	AllowResponses *ResponsePermission
 }
 

@@ -89,13 +89,13 @@ func (rd *reader) prepare(batch []byte) bool {
 		return false
 	}
 	if rd.config.logins.noAuth != nil && rd.parse.DemandsConnect(batch) {
-		// If not, the parser says so. A CONNECT that still comes is a later one.
+		// On failure, the parser returns the error. A CONNECT that follows is a later one.
 		rd.connected = c.auth.authenticate(credentials{}) == nil
 	}
 	return true
 }
 
-// adopt copies the settings that a batch needs. a is the client's.
+// adopt copies the settings that a batch needs. a is the access of the client.
 func (rd *reader) adopt(a *access) {
 	rd.config, rd.grant = a.cfg, a.grant
 	rd.parse.MaxLine, rd.parse.MaxPayload = a.cfg.MaxControlLine, a.cfg.MaxPayload

@@ -126,7 +126,7 @@ var (
 	errProtoVersion  = &violation{"invalid client protocol", BadClientProtocolVersion}
 	errNoResponders  = &violation{"no responders requires headers support", NoRespondersRequiresHeaders}
 	errNoHandshake   = &violation{"Secure Connection - TLS Required", TLSHandshakeFailure}
-	errHandshake     = &violation{"", TLSHandshakeFailure} // what TLS had to say has been said
+	errHandshake     = &violation{"", TLSHandshakeFailure} // TLS has sent its own alert
 	errThrottled     = &violation{"Connection throttling is active. Please try again later.", MaxConnectionsExceeded}
 	errClientErr     = &violation{"", ParseError} // the client sent -ERR
 )

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxRejected is how many refused connections are told why at once; those beyond it are just
-// closed.
+// maxRejected bounds the refused connections that receive an error at one time; beyond it they are
+// just closed.
 const maxRejected = 64
 
 // registry holds the listeners and the connections of a server, and its phase: whether it takes
@@ -24,7 +24,7 @@ type registry struct {
 }
 
 // add takes c, and calls start for it, unless the server is ending. A client beyond most is
-// rejected, which it is told.
+// rejected: it receives an error.
 func (g *registry) add(c *client, most int, start func()) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 // it was. If Reload returns an error, which names the field, nothing has changed.
 //
 // Clients that may no longer connect get `Authorization Violation` and are closed. Subscriptions
-// that are no longer permitted are ended, and their clients told. Both get nothing more once Reload
-// has returned. A client that is publishing meets its new permissions with its next batch at the
-// latest. Clients beyond a lower [Config.MaxConns] are closed, whichever they are; subscriptions
-// beyond a lower [Config.MaxSubs] stay.
+// that are no longer permitted are ended, and their clients receive an error. Neither gets any
+// message once Reload has returned. A client that is publishing meets its new permissions with its
+// next batch at the latest. Clients beyond a lower [Config.MaxConns] are closed, in no particular
+// order; subscriptions beyond a lower [Config.MaxSubs] stay.
 func (s *Server) Reload(cfg Config) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -49,7 +49,7 @@ func (s *Server) Reload(cfg Config) error {
 	return nil
 }
 
-// closeExcess closes connections beyond a bound that was lowered, whichever they are.
+// closeExcess closes connections beyond a bound that was lowered, in no particular order.
 func (s *Server) closeExcess(bound int) {
 	clients := slices.DeleteFunc(s.conns.all(), func(c *client) bool { return c.rejected != nil || !c.isOpen() })
 	excess := max(len(clients)-bound, 0)

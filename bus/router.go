@@ -18,7 +18,7 @@ const (
 	holdMessages = 64
 )
 
-// endpoint is where subscriptions belong: a network client or a [Local].
+// endpoint is an owner of subscriptions: a network client or a [Local].
 type endpoint interface {
 	// deliver appends r's message for s to the pending bytes, or reports that it did not take it.
 	// It never waits.
@@ -93,8 +93,8 @@ func (r *router) unlockClient() {
 	}
 }
 
-// route delivers r.msg to the plain subscriptions of to, and to one member of
-// each queue. It reports whether anybody took it.
+// route delivers r.msg to the plain subscriptions of to, and to one member of each queue. It
+// reports whether any of them took it.
 func (r *router) route(to *receivers, from endpoint) bool {
 	m := &r.msg
 	r.inMsgs++
@@ -122,7 +122,7 @@ func (r *router) countUnrouted(p *protocol.Publication) {
 	r.inBytes += uint64(len(p.Payload))
 }
 
-// randomBits is a random number of 31 bits.
+// randomBits returns a random number of 31 bits.
 func (r *router) randomBits() uint64 {
 	r.random ^= r.random << 13 // xorshift64, Marsaglia 2003
 	r.random ^= r.random >> 7
@@ -179,7 +179,7 @@ func (r *router) noResponders(from endpoint) {
 	s.owner.deliver(s, r, nil)
 }
 
-// clock is about when the batch is routed.
+// clock returns about the time at which the batch is routed.
 func (r *router) clock() int64 {
 	if r.now == 0 {
 		r.now = time.Now().UnixNano()
@@ -249,9 +249,9 @@ func (r *router) forgetClients() {
 }
 
 const (
-	// receiverEntries is how many subjects a router remembers; a power of two.
+	// receiverEntries is the number of subjects that a router remembers; a power of two.
 	receiverEntries = 1024
-	// onceEntries is how many subjects that came once are remembered as such.
+	// onceEntries is the number of subjects that are remembered as published once.
 	onceEntries = 1024
 )
 

@@ -7,7 +7,7 @@ import (
 	"paddock/bus/internal/protocol"
 )
 
-// runMessages and runBytes bound a run: the messages that one client gets at once.
+// runMessages and runBytes bound a run: the messages that one client gets together.
 const (
 	runMessages = 128
 	runBytes    = 16 << 10
@@ -58,8 +58,8 @@ type piece struct {
 	data  []byte
 }
 
-// formRuns says whether publications to r may form runs: if each goes to several network clients,
-// once to each. A client with two subscriptions gets message by message, in their order.
+// formRuns reports whether publications to r may form runs: if each goes to several network
+// clients, once to each. A client with two subscriptions gets message by message, in their order.
 func formRuns(plain []*subscription, groups []group) bool {
 	if len(plain) < 2 || len(groups) > 0 {
 		return false
@@ -74,12 +74,12 @@ func formRuns(plain []*subscription, groups []group) bool {
 	return len(seen) == len(plain)
 }
 
-// begins says whether p, of a client that wants no answers, may begin a run.
+// begins reports whether p, of a client that wants no answers, may begin a run.
 func (to *receivers) begins(p *protocol.Publication) bool {
 	return to.fanOut && len(p.Exact) > 0 && len(p.Reply) == 0
 }
 
-// continues says whether p belongs to the run: its subject was examined when the run began.
+// continues reports whether p belongs to the run: its subject was examined when the run began.
 func (g *run) continues(p *protocol.Publication) bool {
 	return g.to != nil && len(p.Exact) > 0 && len(p.Reply) == 0 && string(p.Subject) == string(g.subject) &&
 		len(g.pieces) < runMessages && g.size+len(p.Exact) <= runBytes

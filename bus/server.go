@@ -21,8 +21,8 @@ import (
 	"paddock/bus/internal/auth"
 )
 
-// forcedWait is how long Shutdown waits for goroutines after its context has
-// ended and all connections were closed.
+// forcedWait is the time for which Shutdown waits for goroutines after its context has ended and
+// all connections were closed.
 const forcedWait = time.Second
 
 // ErrStarted refuses to start a server twice.
@@ -44,7 +44,7 @@ type Server struct {
 	traffic    *traffic.Table
 	clientIDs  atomic.Uint64
 	routers    sync.Pool
-	lame       atomic.Bool        // INFO tells of lame duck mode
+	lame       atomic.Bool        // INFO announces lame duck mode
 	handshakes *handshake.Limiter // of TLS
 	throttle   throttle
 	hasher     *auth.Hasher
@@ -93,7 +93,7 @@ func New(cfg Config) (*Server, error) {
 // reads it once.
 func (s *Server) cfg() *Config { return s.live.Load() }
 
-// newID makes a server id in the form that tools tell apart from a name.
+// newID makes a server id in the form that tools distinguish from a name.
 func newID() (string, error) {
 	pair, err := nkeys.CreateServer()
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Server) release(r *router) {
 	s.routers.Put(r)
 }
 
-// denied says whether network clients must not publish to subject.
+// denied reports whether network clients must not publish to subject.
 func (s *Server) denied(subject []byte) bool {
 	for _, pattern := range s.cfg().DenyPublish {
 		if subjects.Match(pattern, subject) {
@@ -176,7 +176,7 @@ func (s *Server) denied(subject []byte) bool {
 	return false
 }
 
-// logPanic counts and tells of a panic that has been recovered from.
+// logPanic counts and logs a recovered panic.
 func (s *Server) logPanic(log *slog.Logger, what string, fault any) {
 	s.counters.panics.Add(1)
 	log.Error(what, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))

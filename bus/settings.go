@@ -112,7 +112,7 @@ func canServe(c *tls.Config) bool {
 	return c != nil && (len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil)
 }
 
-// verifies says that a client must show a certificate.
+// verifies reports whether a client must show a certificate.
 func (t *TLS) verifies() bool { return t != nil && t.Config.ClientAuth >= tls.RequireAnyClientCert }
 
 func (c *Config) defaultAuthTimeout() time.Duration {
@@ -166,7 +166,7 @@ func (w *WebSocket) policy() *websocket.Policy {
 // Settings are the public part of a server's configuration, without its secrets.
 type Settings struct {
 	ServerID, ServerName string
-	Version              string // of the protocol's reference that clients are told
+	Version              string // of the protocol's reference, as in INFO
 	Commit, Go           string
 	Proto                int
 	Host                 string

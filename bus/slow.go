@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// SlowPolicy says what happens when messages for a network client come faster than it reads, and
-// [Config.MaxPending] bytes wait for it. In every policy a client that takes no byte for
-// [Config.WriteDeadline] is closed, and only messages are ever dropped.
+// SlowPolicy is the treatment of a network client that reads more slowly than messages for it
+// arrive, once [Config.MaxPending] bytes are pending. In every policy a client that takes no byte
+// for [Config.WriteDeadline] is closed, and only messages are ever dropped.
 type SlowPolicy uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	SlowStall
 )
 
-// maxStall is how long a publisher waits under [SlowStall] for one batch.
+// maxStall bounds the time for which a publisher waits under [SlowStall] for one batch.
 const maxStall = 10 * time.Millisecond
 
 func (p SlowPolicy) String() string {
@@ -113,8 +113,8 @@ func (w *writer) awaitRoom(until time.Time) {
 }
 
 const (
-	// congestedAt is how many bytes are pending for a client that publishers may wait
-	// for, or half of [Config.MaxPending] if that is less.
+	// congestedAt is the number of pending bytes from which publishers may wait for a client, or
+	// half of [Config.MaxPending] if that is less.
 	congestedAt = 8 << 20
 	// A client that takes less than paceBytes in paceTime is not waited for.
 	paceTime  = 250 * time.Millisecond

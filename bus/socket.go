@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// blockSize is how much one read takes at most: one batch.
+	// blockSize bounds one read: one batch.
 	blockSize = 64 << 10
 	// plainSize is the buffer of a connection that cannot read without one.
 	plainSize = 16 << 10
-	// batchesPerTurn is how many batches of one connection are routed before others that
-	// wait for a processor get theirs.
+	// batchesPerTurn is the number of batches of one connection that are routed before other
+	// goroutines get the processor.
 	batchesPerTurn = 4
 )
 
@@ -40,7 +40,7 @@ type socket struct {
 	// The reader's.
 	handle   func(batch []byte) bool
 	readErr  error
-	tells    bool // the kernel says whether more has come
+	tells    bool // the kernel reports whether more bytes are there
 	receiver nowait.Receiver
 }
 
@@ -58,7 +58,7 @@ func (s *socket) init(nc net.Conn) {
 	s.raw, s.tryOnce, s.tells = raw, s.trySyscall, nowait.Tells(raw)
 }
 
-// canTry says whether tryWrite works.
+// canTry reports whether tryWrite works.
 func (s *socket) canTry() bool { return s.raw != nil }
 
 // tryWrite writes the bytes that the kernel takes at once.
@@ -71,7 +71,7 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 	return s.written, s.writeErr
 }
 
-// trySyscall always says that it is done, so that RawConn.Write does not wait.
+// trySyscall always returns true for done, so that RawConn.Write does not wait.
 func (s *socket) trySyscall(fd uintptr) bool {
 	s.written, s.writeErr = nowait.Send(fd, s.out)
 	return true

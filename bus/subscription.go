@@ -110,7 +110,7 @@ func without(list []*subscription, s *subscription) ([]*subscription, bool) {
 // matches is the answer to one look-up; reset and reused by its owner.
 type matches struct {
 	plain  [][]*subscription
-	groups []group // one for each queue name, whatever the patterns
+	groups []group // one for each queue name, over all patterns
 }
 
 func (m *matches) reset() {

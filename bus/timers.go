@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// firstPing is when a new connection gets its first PING, with up to a
-	// fifth more so that a storm of connects is not followed by one of PINGs.
+	// firstPing is the time until a new connection gets its first PING, with up to a fifth more so
+	// that a storm of connects is not followed by one of PINGs.
 	firstPing = 2 * time.Second
-	// pongMemory is how long one answered PING proves that the peer answers;
-	// then a PING goes out even on a busy connection.
+	// pongMemory is the time for which one answered PING proves that the peer answers; then a PING
+	// goes out even on a busy connection.
 	pongMemory = time.Hour
 )
 

@@ -18,7 +18,7 @@ import (
 // on top of [Config.MaxPending].
 const maxSealed = transportPiece + transportPiece/8 + 4<<10
 
-// maxHandshake is how many bytes a client may send in the handshake: its certificate, and those of
+// maxHandshake bounds the bytes that a client sends in the handshake: its certificate, and those of
 // its issuers.
 const maxHandshake = 64 << 10
 
@@ -100,13 +100,13 @@ type tlsLayer struct {
 	info  *TLSInfo
 }
 
-// pinned says whether the peer's key is among pins.
+// pinned reports whether the peer's key is among pins.
 func (t *tlsLayer) pinned(pins []string) bool {
 	return len(pins) == 0 || len(t.info.Peers) > 0 && slices.Contains(pins, t.info.Peers[0].KeySHA256)
 }
 
 // fill decrypts received bytes into b, as far as there is room: a batch is the result of a read of
-// the socket, not one record. done says that all has been opened.
+// the socket, not one record. done = all has been opened.
 func (t *tlsLayer) fill(b []byte) (n int, done bool, err error) {
 	for n < len(b) {
 		m, err := t.conn.Read(b[n:])
@@ -128,7 +128,7 @@ func (t *tlsLayer) seal(dst, b []byte) ([]byte, error) {
 	return t.under.takeOutput(), err
 }
 
-// closeNotify is the alert that says that nothing more comes.
+// closeNotify returns the alert that ends the output.
 func (t *tlsLayer) closeNotify() []byte {
 	t.conn.CloseWrite()
 	return t.under.takeOutput()

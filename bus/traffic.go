@@ -18,8 +18,8 @@ type PrefixTraffic struct {
 // SubjectTraffic is an estimate of one subject's share.
 type SubjectTraffic struct {
 	Subject string
-	// Messages is how many were published, at least; Over is by how many it may be
-	// too little. Both are halved now and then, so that they tell of late.
+	// Messages is a lower bound of the published messages, too low by Over at most. Both are halved
+	// now and then, so that recent traffic counts most.
 	Messages, Over uint64
 }
 
@@ -55,13 +55,13 @@ type subjectCounts struct {
 	text        []byte // scratch
 }
 
-// switchToCached is called when another subject comes up, which the cache holds.
+// switchToCached begins the counts of another subject, which the cache holds.
 func (r *router) switchToCached(e *receiverEntry) {
 	r.cache.last = e
 	r.counts.in, r.counts.out = r.inMsgs, r.outMsgs
 }
 
-// switchToUncached is called when a subject comes up that the cache does not hold.
+// switchToUncached begins the counts of another subject, which the cache does not hold.
 func (r *router) switchToUncached(subject []byte) {
 	r.cache.last = nil
 	if r.counts.untilSample--; r.counts.untilSample <= 0 {
@@ -99,7 +99,7 @@ func (r *router) countLast() {
 	s.sampled = false
 }
 
-// sample marks the message that comes as one.
+// sample makes the next message a sample.
 func (r *router) sample(subject []byte) {
 	t, s := r.srv.traffic, &r.counts
 	s.in, s.out = r.inMsgs, r.outMsgs
@@ -107,8 +107,8 @@ func (r *router) sample(subject []byte) {
 	t.Offer(subject, s.weight)
 }
 
-// scheduleSample throws the dice for all messages up to the next sample at once: how
-// many come until then has a geometric distribution.
+// scheduleSample draws the next sample at random: the number of messages until then has a geometric
+// distribution.
 func (r *router) scheduleSample() {
 	s := &r.counts
 	if s.untilSample, s.weight = 1, r.srv.traffic.SampleEvery(); s.weight > 1 {
@@ -117,7 +117,7 @@ func (r *router) scheduleSample() {
 	}
 }
 
-// reportTraffic ends the batch for traffic.
+// reportTraffic adds the counts of the batch to the server's.
 func (r *router) reportTraffic() {
 	r.countSubject()
 	r.counts.in, r.counts.out = 0, 0
@@ -128,7 +128,7 @@ func (r *router) reportTraffic() {
 	r.counts.entries = r.counts.entries[:0]
 }
 
-// reportEntry adds the messages of e.
+// reportEntry adds the counts of e to the server's.
 func (r *router) reportEntry(e *receiverEntry) {
 	if e.in == 0 {
 		return

@@ -32,7 +32,7 @@ type transport struct {
 	plainBytes int     // bytes of the slab that sealed stands for
 
 	// The reader's.
-	err error // why open has said that no more is to be read
+	err error // the error for which open has ended the reading
 }
 
 // open takes the bytes of a read of the socket, and handles their contents. It reports whether to
@@ -121,7 +121,7 @@ func (w *transport) seal(piece []byte, control bool) (err error) {
 	}
 	*w.sealed = b
 	if err != nil {
-		w.clear() // TLS says the same the next time
+		w.clear() // TLS returns the same error the next time
 	}
 	return err
 }
@@ -191,7 +191,7 @@ func (l *wsLayer) Closed(code int, text string) {
 	l.c.shut(ClientClosed, "")
 }
 
-// Limit: before a client is known it has nothing to say but CONNECT.
+// Limit returns the bound on a deflated message. A client that has no user yet sends CONNECT alone.
 func (l *wsLayer) Limit() int {
 	n := l.c.in.parse.MaxLine + maxOperation
 	if l.c.auth.authorized.Load() {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// inlineFlush is how many bytes a goroutine that has routed a batch writes for one destination.
-	// The rest is left to a goroutine of its own, so that no router waits long for one busy
-	// destination.
+	// inlineFlush bounds the bytes that a goroutine that has routed a batch writes for one
+	// destination. The rest is left to a goroutine of its own, so that no router waits long for one
+	// busy destination.
 	inlineFlush = 256 << 10
 	// writePiece is the length of one write that waits, so that each piece shows progress.
 	writePiece = 64 << 10
@@ -169,7 +169,7 @@ func (w *writer) expire() {
 	}
 }
 
-// failed ends the connection after a failed write. The peer cannot be told. c.mu is held.
+// failed ends the connection after a failed write. The peer cannot be reached. c.mu is held.
 func (w *writer) failed(err error) {
 	if w.c.reason == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
 		w.c.closeFor(WriteError)

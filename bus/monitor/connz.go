@@ -10,8 +10,8 @@ import (
 	"paddock/bus"
 )
 
-// connz is the answer of /connz: names, types and order are the reference's. Total
-// is of the state that was asked for, whatever the other filters.
+// connz is the answer of /connz: names, types and order are the reference's. Total counts the
+// connections in the requested state, before the other filters.
 type connz struct {
 	ID     string    `json:"server_id"`
 	Now    time.Time `json:"now"`
@@ -246,7 +246,7 @@ func down[N cmp.Ordered](number func(*bus.ConnInfo) N) func(a, b *bus.ConnInfo, 
 	return func(a, b *bus.ConnInfo, _ time.Time) int { return cmp.Compare(number(b), number(a)) }
 }
 
-// lived is how long a connection has existed, until its end or now.
+// lived returns the time for which a connection has existed, until its end or now.
 func lived(i *bus.ConnInfo, now time.Time) time.Duration {
 	if !i.Stop.IsZero() {
 		now = i.Stop

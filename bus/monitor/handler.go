@@ -23,7 +23,7 @@ import (
 
 // Options are facts about the program that serves the answers. The zero value is valid.
 type Options struct {
-	Host     string // where the answers are served, as /varz tells it
+	Host     string // of the address at which the answers are served, for /varz
 	Port     int    // 0 = not without TLS
 	TLSPort  int    // 0 = not with TLS
 	BasePath string // prefix of every path; "" = none

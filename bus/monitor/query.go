@@ -49,7 +49,7 @@ func decode[T any](q *query, name, kind string, parse func(string) (T, error)) (
 	return parsed
 }
 
-// listing is how much of a list's entries is asked for.
+// listing is the requested form of a list.
 type listing int
 
 const (
@@ -70,7 +70,7 @@ func (q *query) subs() listing {
 	}
 }
 
-// defaultLimit is how many entries a list has unless told.
+// defaultLimit bounds the entries of a list if the query does not.
 const defaultLimit = 1024
 
 // page is which part of a list is asked for.

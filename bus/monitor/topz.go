@@ -23,7 +23,7 @@ type prefixRow struct {
 	OutMsgs uint64 `json:"out_msgs"`
 }
 
-// topSubjects is how many there are unless told by limit.
+// topSubjects bounds the subjects if the query does not.
 const topSubjects = 32
 
 func (m *monitor) topz(q *query) any {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// maxVerified is how many secrets are remembered as verified.
+// maxVerified bounds the secrets that are remembered as verified.
 const maxVerified = 4096
 
 // hashed is the beginning of a bcrypt hash.
@@ -105,8 +105,8 @@ func (h *Hasher) sum(given, hash string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// nonceBytes is how many random bytes a client with an nkey has to sign; as text
-// they are 15 characters.
+// nonceBytes is the number of random bytes that a client with an nkey has to sign; as text they are
+// 15 characters.
 const nonceBytes = 11
 
 // NewNonce returns a text for a client to sign.

@@ -349,8 +349,8 @@ func (p *Parser) unsubscribe(line []byte, h Handler) error {
 	}
 }
 
-// fields splits at runs of space and tab, and of CR and LF if lineEnds says so, into dst, whose
-// capacity is one more than the longest legal list, so that too long a list is noticed.
+// fields splits at runs of space and tab, and with lineEnds of CR and LF, into dst, whose capacity
+// is one more than the longest legal list, so that too long a list is noticed.
 func fields(s []byte, dst [][]byte, lineEnds bool) [][]byte {
 	start := -1
 	for i, b := range s {

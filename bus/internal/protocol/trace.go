@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// tracedBytes is how much of a line or a payload is logged.
+// tracedBytes bounds the part of a line or a payload that is logged.
 const tracedBytes = 1024
 
 // Trace turns one direction of a connection into the lines of a log, with each operation and each
@@ -54,7 +54,7 @@ func appendFirst(dst, b []byte) []byte {
 	return append(dst, b[:min(len(b), max(tracedBytes-len(dst), 0))]...)
 }
 
-// payloadOf is how many bytes follow a line, with their line end.
+// payloadOf returns the number of bytes that follow a line, with their line end.
 func payloadOf(line []byte) int {
 	fields := bytes.Fields(line)
 	if len(fields) < 3 {

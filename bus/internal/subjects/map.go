@@ -66,7 +66,7 @@ func (m Map[V]) With(hash uint64, key string, value V) Map[V] {
 	return m
 }
 
-// with adds the leaf below n, whose branches are told by the bits from shift on.
+// with adds the leaf below n, whose branches are selected by the bits from shift on.
 func (n *mapNode[V]) with(added *mapLeaf[V], shift uint) (changed *mapNode[V], grown bool) {
 	bit := uint16(1) << (added.hash >> shift & mapMask)
 	if n == nil {

@@ -10,8 +10,8 @@ import (
 var seed = maphash.MakeSeed()
 
 const (
-	// sketchSlots is how many texts a sketch counts at once. Whatever is more than
-	// one in so many of all that was offered is among them.
+	// sketchSlots is the number of texts that a sketch counts at once. A text with a larger share
+	// of the offers than one in sketchSlots is among them.
 	sketchSlots = 128
 	// sketchText is the longest text that is counted, in bytes.
 	sketchText = 256

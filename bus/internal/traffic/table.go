@@ -13,15 +13,18 @@ import (
 )
 
 const (
-	// MaxLabels is how many prefixes get a label of their own, besides the configured ones.
+	// MaxLabels is the number of prefixes that get a label of their own, beside the configured
+	// ones.
 	MaxLabels = 32
 	// labelShare is which part of all messages a prefix must have for a label: one
 	// in so many. As it is a part of all there were, labels come ever more rarely.
 	labelShare = 1000
-	// labelOffers is how often it must have been met: one sample may stand for many.
+	// labelOffers is the number of times that it must have been offered: one sample may stand for
+	// many.
 	labelOffers = 4
-	// samplePart and maxSampleEvery say how exactly busy subjects are found: after one
-	// message in samplePart of those seen, and after maxSampleEvery at the latest.
+	// samplePart and maxSampleEvery set the precision with which busy subjects are found: a subject
+	// is offered after one message in samplePart of all so far, and after maxSampleEvery at the
+	// latest.
 	samplePart     = 1024
 	maxSampleEvery = 256
 )
@@ -82,7 +85,7 @@ func (l *Labels) Find(subject []byte) *Tally {
 }
 
 // prefixOf returns the part of a subject from which a label may be made: its first two tokens, but
-// never the last of several, which tells one object from the other. All inboxes are one.
+// never the last of several, which distinguishes one object from the other. All inboxes are one.
 func prefixOf(subject []byte) []byte {
 	first := bytes.IndexByte(subject, '.')
 	if first < 0 {

@@ -11,7 +11,7 @@ import (
 const (
 	// deflateLeast is the size up to which deflating is not worth it.
 	deflateLeast = 64
-	// inflateBlock is how much of a message is inflated before it is handed over.
+	// inflateBlock is the size of the parts in which a message is inflated and handed over.
 	inflateBlock = 32 << 10
 	// keptMessage is the largest buffer of a deflated message that outlives it.
 	keptMessage = 64 << 10

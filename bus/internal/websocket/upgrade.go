@@ -103,7 +103,7 @@ func (p *Policy) judge(r *http.Request) error {
 	return p.judgeOrigin(r)
 }
 
-// hasToken says whether the list in a header has the token, in any case.
+// hasToken reports whether the list in a header has the token, in any case.
 func hasToken(h http.Header, name, token string) bool {
 	for _, list := range h[name] {
 		for one := range strings.SplitSeq(list, ",") {
@@ -165,7 +165,7 @@ func site(origin string) string {
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
-// offersDeflate says whether the client offers permessage-deflate in a way that can be taken:
+// offersDeflate reports whether the client offers permessage-deflate in a way that can be taken:
 // without a smaller window for this side's output, which the compressor does not support. RFC 7692
 // section 7.1.
 func offersDeflate(h http.Header) bool {
