@@ -51,7 +51,7 @@ func routesWithoutMemory(t *testing.T, cfg Config, credentials string) {
 	}
 	batch.WriteString("PING\r\n")
 	c.in.handle(batch.Bytes())
-	buf := make([]byte, c.out.written) // what one batch brings
+	buf := make([]byte, c.out.written) // the output for one batch
 	read := func() {                   // so that nothing has to wait
 		if _, err := io.ReadFull(far, buf); err != nil {
 			t.Fatal(err)

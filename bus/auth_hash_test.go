@@ -12,8 +12,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// occupied is a server at which all turns to compare with a hash are taken, and
-// what gives them back.
+// occupied is a server at which all turns to compare with a hash are taken, and the function that
+// gives them back.
 func occupied(t *testing.T) (s *Server, free func()) {
 	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)

@@ -51,7 +51,7 @@ func BenchmarkFlow(b *testing.B) {
 	}
 }
 
-// sink counts what the members of one group receive.
+// sink counts the messages that the members of one group receive.
 type sink struct {
 	got    atomic.Int64
 	unit   int64         // bytes of one batch of the load
@@ -138,7 +138,7 @@ func (f *flow) receive(b *testing.B, k *broker, s *sink, done *sync.WaitGroup) {
 		}
 		l := k.dial(b, "SUB "+pattern+" "+queue+"1\r\n")
 		done.Go(func() {
-			go func() { // what a sibling has missed is not for this one
+			go func() { // a message that a sibling has missed is not for this one
 				<-ended
 				l.SetReadDeadline(time.Now())
 			}()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The ring forgets what is oldest: connections beyond its bound, and before that
-// the subscriptions of the first.
+// The ring forgets the oldest entries: connections beyond its bound, and before that the
+// subscriptions of the first.
 func TestClosedRingIsBounded(t *testing.T) {
 	r := closedRing{max: 200}
 	for i := range 1000 {
@@ -37,7 +37,7 @@ func TestClosedRingIsBounded(t *testing.T) {
 	}
 }
 
-// What a connection counts, and what the server counts, is the same.
+// The counts of the connections add up to those of the server.
 func TestConnectionsAddUp(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {

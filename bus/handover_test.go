@@ -47,7 +47,7 @@ func TestCallbacksAreHandedOverToOneThatWaits(t *testing.T) {
 	l.mu.Lock()
 	l.waiters--
 	l.mu.Unlock()
-	for l.awaitRoom() { // what that one does when it wakes
+	for l.awaitRoom() { // as that goroutine does when it wakes
 		l.drainChain()
 	}
 	if calls != 6 || l.waiting != 0 {

@@ -45,8 +45,8 @@ func (x *index) match(subject []byte, m *matches) {
 	x.now.Load().match(maphash.Bytes(seed, subject), subject, m)
 }
 
-// Readers never see half a change: what was there before and stays is found
-// exactly once all the time, and the lists they hold do not change.
+// Readers never see half a change: a subscription that was there before and stays is found exactly
+// once all the time, and the lists they hold do not change.
 func TestIndexReadersAgainstWriter(t *testing.T) {
 	x := newIndex()
 	fixed := []*subscription{

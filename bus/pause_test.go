@@ -77,7 +77,7 @@ func TestWrongSecretsPauseAnAddress(t *testing.T) {
 	}
 }
 
-// A client may have so many subscriptions where nothing else is said.
+// A client may have the default number of subscriptions if the configuration has no other.
 func TestSubscriptionsAreBoundedByDefault(t *testing.T) {
 	for given, want := range map[int]int{0: DefaultMaxSubs, -1: -1, 7: 7} {
 		if cfg, err := (Config{MaxSubs: given}).withDefaults(); err != nil || cfg.MaxSubs != want {

@@ -68,7 +68,7 @@ func (p *peer) more() bool {
 	}
 }
 
-// line returns the next line with its end, or what there is at the end of input.
+// line returns the next line with its end, or the rest at the end of input.
 func (p *peer) line() string {
 	for {
 		if i := bytes.IndexByte(p.buf, '\n'); i >= 0 {

@@ -125,9 +125,9 @@ func TestStallPolicyIsBounded(t *testing.T) {
 	}
 }
 
-// A publisher that holds back while its clients are congested closes none that reads,
-// though it sends many times what may wait for one. It does not hold back for a client
-// that does not read, which is closed as ever.
+// A publisher that holds back while its clients are congested closes none that reads, though it
+// sends many times the bytes that may wait for one. It does not hold back for a client that does
+// not read, which is closed as ever.
 func TestCongestionSparesClientsThatRead(t *testing.T) {
 	const batches, each, size = 1000, 16, 4 << 10
 	s := startServer(t, bus.Config{MaxPending: 8 << 20, MaxPayload: 64 << 10})

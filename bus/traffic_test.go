@@ -47,7 +47,7 @@ func TestConfiguredPrefixesCountExactly(t *testing.T) {
 	}
 }
 
-// A fan-out that goes to each client in one piece counts as what it is.
+// A fan-out that goes to each client in one piece counts as one message for each.
 func TestRunsCountForTheirPrefix(t *testing.T) {
 	s, err := New(Config{Prefixes: []string{"fan"}})
 	if err != nil {
@@ -70,9 +70,9 @@ func TestRunsCountForTheirPrefix(t *testing.T) {
 	}
 }
 
-// A million subjects, each of which comes once, and two thousand prefixes that come
-// seldom, make no labels; prefixes that are busy get theirs, and what is counted of
-// subjects that come once is near the truth.
+// A million subjects, each of which comes once, and two thousand prefixes that come seldom, make no
+// labels; prefixes that are busy get theirs, and the counts of subjects that come once are near the
+// truth.
 func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 	s, err := New(Config{Prefixes: []string{"set"}})
 	if err != nil {

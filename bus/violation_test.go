@@ -32,7 +32,7 @@ func TestViolationOfParserErrors(t *testing.T) {
 	}
 }
 
-// exactForms is a handler that compares what the parser says goes out with what a message makes.
+// exactForms is a handler that compares the parser's exact form with the form that a message makes.
 type exactForms struct {
 	protocol.Handler
 	t     *testing.T

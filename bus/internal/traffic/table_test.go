@@ -43,8 +43,8 @@ func TestALabelChangesHands(t *testing.T) {
 	}
 }
 
-// The sketch holds whatever is more than one in as many as it has slots, and what
-// it says is between the bounds of the paper.
+// The sketch holds each text with a larger share than one in the number of its slots, and its
+// counts are between the bounds of the paper.
 func TestSketchFindsWhatIsFrequent(t *testing.T) {
 	var k sketch
 	truth := map[string]uint64{}

@@ -115,8 +115,8 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// judgeOrigin checks the site of the page. A client that sends no origin is no page, and
-// free to say whatever it likes: RFC 6455 section 10.2.
+// judgeOrigin checks the site of the page. A client that sends no origin is no page, and it
+// may send any origin: RFC 6455 section 10.2.
 func (p *Policy) judgeOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !p.SameOrigin && !p.LocalNames && len(p.AllowedOrigins) == 0 {
