@@ -16,6 +16,12 @@
 // publisher connection and one subscriber connection messages keep the order in which they were
 // published, and the PONG that answers a PING comes after everything routed before that PING.
 //
+// A network client has parts, each with its own fields and methods: the opening takes it through
+// its handshakes, the reader parses and routes, the writer holds the pending output and brings it
+// to the socket, the authorizer decides on its permissions, and the timers find out that it is
+// silent. The subscriptions and counts are the part that it has in common with an in-process
+// connection. TLS and WebSocket are a transport between the protocol and the socket.
+//
 // The subscriptions are in an immutable snapshot, which a reader takes without a
 // lock. The receivers of a subject are cached while nothing changes among the
 // patterns that begin with the same token or a wildcard.

@@ -60,7 +60,7 @@ func (n *interest) empty() bool { return len(n.plain) == 0 && len(n.groups) == 0
 // with returns n and s.
 func (n interest) with(s *subscription) (more interest, changed bool) {
 	if s.queue == "" {
-		n.plain = with(n.plain, s)
+		n.plain = slices.Concat(n.plain, []*subscription{s})
 		return n, true
 	}
 	groups := slices.Clone(n.groups)
@@ -69,7 +69,7 @@ func (n interest) with(s *subscription) (more interest, changed bool) {
 		groups = append(groups, group{name: s.queue})
 		i = len(groups) - 1
 	}
-	groups[i].members = with(groups[i].members, s)
+	groups[i].members = slices.Concat(groups[i].members, []*subscription{s})
 	n.groups = groups
 	return n, true
 }
@@ -93,18 +93,12 @@ func (n interest) without(s *subscription) (rest interest, found bool) {
 	return n, found
 }
 
-func with(list []*subscription, s *subscription) []*subscription {
-	longer := make([]*subscription, 0, len(list)+1)
-	return append(append(longer, list...), s)
-}
-
 func without(list []*subscription, s *subscription) ([]*subscription, bool) {
 	i := slices.Index(list, s)
 	if i < 0 {
 		return list, false
 	}
-	rest := make([]*subscription, 0, len(list)-1)
-	return append(append(rest, list[:i]...), list[i+1:]...), true
+	return slices.Concat(list[:i], list[i+1:]), true
 }
 
 // matches is the answer to one look-up; reset and reused by its owner.

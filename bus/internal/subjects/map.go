@@ -1,6 +1,9 @@
 package subjects
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Map is a persistent map from text to V: a change makes a new map that shares all but a path with
 // the old one, which stays as it is. It is a hash trie of 16 branches. The caller provides the
@@ -74,10 +77,7 @@ func (n *mapNode[V]) with(added *mapLeaf[V], shift uint) (changed *mapNode[V], g
 	}
 	at := bits.OnesCount16(n.present & (bit - 1))
 	if n.present&bit == 0 {
-		slots := make([]mapSlot[V], len(n.slots)+1)
-		copy(slots, n.slots[:at])
-		copy(slots[at+1:], n.slots[at:])
-		slots[at].leaf = added
+		slots := slices.Concat(n.slots[:at], []mapSlot[V]{{leaf: added}}, n.slots[at:])
 		return &mapNode[V]{present: n.present | bit, slots: slots}, true
 	}
 	changed = n.clone()
@@ -98,7 +98,7 @@ func (n *mapNode[V]) with(added *mapLeaf[V], shift uint) (changed *mapNode[V], g
 }
 
 func (n *mapNode[V]) clone() *mapNode[V] {
-	return &mapNode[V]{present: n.present, slots: append(make([]mapSlot[V], 0, len(n.slots)), n.slots...)}
+	return &mapNode[V]{present: n.present, slots: slices.Clone(n.slots)}
 }
 
 // without returns the list without key; found = it was there.
@@ -154,9 +154,7 @@ func (n *mapNode[V]) without(hash uint64, key string, shift uint) (changed *mapN
 	case len(n.slots) == 1:
 		return nil, true
 	}
-	slots := make([]mapSlot[V], 0, len(n.slots)-1)
-	slots = append(append(slots, n.slots[:at]...), n.slots[at+1:]...)
-	return &mapNode[V]{present: n.present &^ bit, slots: slots}, true
+	return &mapNode[V]{present: n.present &^ bit, slots: slices.Concat(n.slots[:at], n.slots[at+1:])}, true
 }
 
 // Values goes through the values, in the order of the hashes.

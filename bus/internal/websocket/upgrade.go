@@ -105,9 +105,14 @@ func (p *Policy) judge(r *http.Request) error {
 
 // hasToken reports whether the list in a header has the token, in any case.
 func hasToken(h http.Header, name, token string) bool {
-	for _, list := range h[name] {
+	return listHas(h[name], func(one string) bool { return strings.EqualFold(one, token) })
+}
+
+// listHas reports whether has is true for an element of the comma-separated lists.
+func listHas(lists []string, has func(element string) bool) bool {
+	for _, list := range lists {
 		for one := range strings.SplitSeq(list, ",") {
-			if strings.EqualFold(strings.TrimSpace(one), token) {
+			if has(strings.TrimSpace(one)) {
 				return true
 			}
 		}
@@ -168,16 +173,7 @@ func site(origin string) string {
 // offersDeflate reports whether the client offers permessage-deflate in a way that can be taken:
 // without a smaller window for this side's output, which the compressor does not support. RFC 7692
 // section 7.1.
-func offersDeflate(h http.Header) bool {
-	for _, list := range h["Sec-Websocket-Extensions"] {
-		for offer := range strings.SplitSeq(list, ",") {
-			if takesDeflate(offer) {
-				return true
-			}
-		}
-	}
-	return false
-}
+func offersDeflate(h http.Header) bool { return listHas(h["Sec-Websocket-Extensions"], takesDeflate) }
 
 func takesDeflate(offer string) bool {
 	name, params, _ := strings.Cut(offer, ";")
