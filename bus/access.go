@@ -176,7 +176,7 @@ func (a *authorizer) withdraw(lost []*subscription) {
 	}
 }
 
-// reevaluate is evaluate for a connection that has been judged before.
+// reevaluate evaluates a connection that has been judged before.
 func (a *authorizer) reevaluate(cfg *Config, before *access, quick bool) (*access, error) {
 	if before.pending && cfg.authRequired() {
 		return &access{cfg: cfg, pending: true}, nil

@@ -86,7 +86,7 @@ type Config struct {
 	Users                     []User
 	// NoAuthUser names the one of Users that clients without credentials are.
 	NoAuthUser string
-	// Permissions are those of clients whose user has none of its own.
+	// Permissions apply to clients whose user has none of its own.
 	Permissions *Permissions
 
 	// TLS makes the port of Host secure; nil = plain.
@@ -158,9 +158,7 @@ func (c *Config) check() error {
 	switch {
 	case c.Port < -1 || c.Port > 65535:
 		return fmt.Errorf("bus: port %d is out of range", c.Port)
-	case min(int64(c.MaxPayload), int64(c.MaxControlLine), c.MaxPending, int64(c.MaxConns)) < 0:
-		return errors.New("bus: a limit is negative")
-	case c.MaxSubs < -1, min(c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
+	case c.MaxSubs < -1, c.MaxPending < 0, min(c.MaxPayload, c.MaxControlLine, c.MaxConns, c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
 		return errors.New("bus: a limit is negative")
 	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout, c.LameDuckDuration, c.LameDuckGrace) < 0:
 		return errors.New("bus: a duration is negative")

@@ -127,7 +127,7 @@ type info struct {
 	APILevel      int      `json:"api_lvl"`
 }
 
-// infoLine is the INFO for c; connected makes it the second one, which names the user of the
+// infoLine returns the INFO for c; connected makes it the second one, which names the user of the
 // connection.
 func (s *Server) infoLine(c *client, connected bool) []byte {
 	i := info{

@@ -58,7 +58,7 @@ func (u *usage) count(r *router) {
 	}
 }
 
-// add is count for many publishers at once.
+// add does the same for a connection with many publishers at once.
 func (u *usage) add(r *router) {
 	u.inMsgs.Add(r.inMsgs)
 	u.inBytes.Add(r.inBytes)

@@ -183,8 +183,8 @@ func (r *closedRing) all() []ConnInfo {
 	return slices.Concat(r.list[r.at:], r.list[:r.at])
 }
 
-// retire moves c, which has its reason by then, to the ended connections and removes its
-// subscriptions. The peer does not see the end before that, so a query after it finds the entry.
+// retire moves c, which has its reason, to the ended connections and removes its subscriptions. The
+// peer does not see the end before that, so a query after it finds the entry.
 func (c *client) retire() {
 	c.retiring.Do(func() {
 		i := c.info()

@@ -88,7 +88,7 @@ func (c *client) sendLameDuckInfo() {
 	}
 }
 
-// infoLameDuck adds where to go from here.
+// infoLameDuck adds lame duck mode and the addresses of other servers.
 func (s *Server) infoLameDuck(i *info) {
 	if i.LameDuck = s.lame.Load(); !i.LameDuck {
 		return
@@ -102,8 +102,8 @@ func (s *Server) infoLameDuck(i *info) {
 	}
 }
 
-// serverAddress is the host:port of a server's URL, which needs no scheme and no port. web = it is
-// for WebSocket clients.
+// serverAddress returns the host:port of a server's URL, which needs no scheme and no port. web =
+// it is for WebSocket clients.
 func serverAddress(text string) (address string, web bool) {
 	if !strings.Contains(text, "://") {
 		text = "nats://" + text

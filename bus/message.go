@@ -105,7 +105,7 @@ func (m *message) headerTail() []byte {
 	return m.tailH
 }
 
-// forLocal is m for in-process subscribers, copied once if its bytes are only borrowed.
+// forLocal returns m for in-process subscribers, copied once if its bytes are only borrowed.
 func (m *message) forLocal() Msg {
 	if m.copied {
 		return m.local

@@ -245,7 +245,7 @@ func (o *output) noteAge(now time.Time, deadline time.Duration) {
 	o.agedTo = end
 }
 
-// oldest is since when the oldest pending byte has waited.
+// oldest returns the time since which the oldest pending byte has waited.
 func (o *output) oldest() (since time.Time, waiting bool) {
 	if !o.blocking || len(o.ages) == 0 {
 		return time.Time{}, false
@@ -290,8 +290,8 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 	return messages, payload, gone
 }
 
-// frameSize is the size of the frame that b begins with; line is a message's first line and payload
-// the bytes that it counts for. line is nil for other frames.
+// frameSize returns the size of the frame that b begins with; line is a message's first line and
+// payload the bytes that it counts for. line is nil for other frames.
 func frameSize(b []byte) (size, payload int, line []byte) {
 	end := bytes.IndexByte(b, '\n') + 1
 	if b[0] != 'M' && b[0] != 'H' {

@@ -54,7 +54,7 @@ var reasonTexts = [reasonCount]string{
 	TLSHandshakeFailure:         "TLS Handshake Failure",
 }
 
-// CloseReasons are all that there are.
+// CloseReasons returns all reasons.
 func CloseReasons() []CloseReason {
 	var all []CloseReason
 	for r := ClientClosed; r < reasonCount; r++ {
@@ -81,7 +81,7 @@ func (r CloseReason) abrupt() bool {
 	}
 }
 
-// closeCode is the code for a reason.
+// closeCode returns the code of WebSocket for a reason.
 func (r CloseReason) closeCode() int {
 	switch r {
 	case ClientClosed:

@@ -58,7 +58,7 @@ type router struct {
 
 	locked       *client // its lock is held
 	lockMessages int     // messages for which it may be held on
-	lockBytes    int     // bytes, likewise
+	lockBytes    int     // bytes for which it may be held on
 
 	clients []*client
 	locals  []*Local
@@ -116,7 +116,7 @@ func (r *router) endRun() {
 	r.unlockClient()
 }
 
-// countUnrouted counts a publication that goes nowhere: it has been received all the same.
+// countUnrouted counts a received publication that is not routed.
 func (r *router) countUnrouted(p *protocol.Publication) {
 	r.inMsgs++
 	r.inBytes += uint64(len(p.Payload))
@@ -330,7 +330,7 @@ func (r *router) lookup(subject []byte) *receivers {
 	}
 	e := &c.entries[at]
 	if e.seq > c.entries[at^1].seq {
-		e = &c.entries[at^1] // the one that has not come for longer
+		e = &c.entries[at^1] // the one that was published to longer ago
 	}
 	r.reportEntry(e)
 	*e = receiverEntry{hash: hash, subject: string(subject)}

@@ -102,7 +102,7 @@ func newID() (string, error) {
 	return pair.PublicKey()
 }
 
-// ID is the server's id: 56 characters, new for each Server.
+// ID returns the server's id: 56 characters, new for each Server.
 func (s *Server) ID() string { return s.id }
 
 // Shutdown stops accepting and reading, delivers messages published so far, by Local connections

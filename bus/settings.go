@@ -75,7 +75,7 @@ func (t *TLS) withDefaults() *TLS {
 	return &c
 }
 
-// serverTLS is a copy of c that a server uses.
+// serverTLS returns a copy of c for a server.
 func serverTLS(c *tls.Config) *tls.Config {
 	if c == nil {
 		return nil
@@ -186,7 +186,7 @@ type Settings struct {
 	Account                           string // the account of every connection
 }
 
-// WebSocketSettings are those of the listener for web pages.
+// WebSocketSettings are the settings of the listener for web pages.
 type WebSocketSettings struct {
 	Host                         string
 	Port                         int // where it listens; 0 = not yet

@@ -43,7 +43,7 @@ func (p SlowPolicy) String() string {
 	}
 }
 
-// stallAt is the pending bytes from which publishers wait under SlowStall.
+// stallAt returns the number of pending bytes from which publishers wait under SlowStall.
 func (s *Server) stallAt() int64 { return s.cfg().MaxPending / 4 * 3 }
 
 // makeRoom finds room for n bytes in an output at its bound, by the policy. It returns false if the
@@ -125,7 +125,7 @@ const (
 type laggard struct {
 	*client
 	since   time.Time // of the present paceTime
-	written uint64    // by then
+	written uint64    // at that time
 	slow    bool      // it took less than paceBytes in one
 }
 

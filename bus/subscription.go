@@ -18,7 +18,7 @@ type subscription struct {
 	closed    bool // no delivery starts once this is set
 }
 
-// key is the name of s among the subscriptions of its owner.
+// key returns the name of s among the subscriptions of its owner.
 func (s *subscription) key() string {
 	if s.sid == "" {
 		return s.sidText

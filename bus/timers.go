@@ -35,7 +35,7 @@ type timers struct {
 	proven time.Time // since when a PONG counts as proof
 }
 
-// start is called once. While the timer is set, the server waits for it.
+// start sets the timer for the first time. While it is set, the server waits for it.
 func (t *timers) start() {
 	c, now := t.c, time.Now()
 	c.mu.Lock()

@@ -72,7 +72,7 @@ func (t *tlsSocket) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Deadlines are for the socket, which TLS does not know any more.
+// SetDeadline and the like do nothing: deadlines are set on the socket itself.
 func (t *tlsSocket) SetDeadline(time.Time) error      { return nil }
 func (t *tlsSocket) SetReadDeadline(time.Time) error  { return nil }
 func (t *tlsSocket) SetWriteDeadline(time.Time) error { return nil }
@@ -165,7 +165,7 @@ func (h *throttle) allow(rate int) bool {
 // TLSInfo is the result of a connection's handshake.
 type TLSInfo struct {
 	Version uint16 // as in crypto/tls
-	Cipher  uint16 // likewise
+	Cipher  uint16 // as in crypto/tls
 	First   bool   // it came before INFO
 	Peers   []PeerCert
 }
@@ -173,7 +173,7 @@ type TLSInfo struct {
 // PeerCert is a certificate that a client has shown, the client's own first.
 type PeerCert struct {
 	Subject string
-	// SHA256 is that of the certificate, KeySHA256 that of its public key, which
+	// SHA256 is the digest of the certificate, KeySHA256 the digest of its public key, which
 	// TLS.PinnedCerts lists: in hex.
 	SHA256, KeySHA256 string
 }

@@ -135,8 +135,8 @@ func (w *transport) clear() {
 	w.sealed = nil
 }
 
-// closeNotify is written last, if the socket takes it at once. c.mu is held, and there is no
-// writer.
+// closeNotify writes the alert that ends the output of TLS, if the socket takes it at once. c.mu is
+// held, and there is no writer.
 func (w *transport) closeNotify() {
 	if w.tls == nil || !w.c.sock.canTry() {
 		return

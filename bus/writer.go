@@ -39,7 +39,7 @@ func (w *writer) send(b ...[]byte) {
 	}
 }
 
-// sendLocked is send with c.mu held. It reports whether that has closed the connection.
+// sendLocked does the same with c.mu held. It reports whether that has closed the connection.
 func (w *writer) sendLocked(b ...[]byte) (slow bool) {
 	if w.c.reason != 0 {
 		return false
@@ -63,7 +63,7 @@ func (w *writer) flush() {
 	w.c.mu.Unlock()
 }
 
-// flushLocked is flush; c.mu is held but for the writes.
+// flushLocked does the same with c.mu held, which it releases during the writes.
 func (w *writer) flushLocked() {
 	c := w.c
 	switch {

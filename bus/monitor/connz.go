@@ -155,8 +155,7 @@ func (m *monitor) connz(q *query) any {
 	return z
 }
 
-// connections reads those of the state and account that are asked for. The open one
-// with an id comes before a closed one.
+// connections reads the connections in the requested state and account, the open ones first.
 func (m *monitor) connections(c *connQuery, account string) (list []bus.ConnInfo) {
 	if c.account != "" && c.account != account {
 		return nil

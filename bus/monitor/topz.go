@@ -13,7 +13,7 @@ type topz struct {
 
 type subjectRow struct {
 	Subject string `json:"subject"`
-	Msgs    uint64 `json:"msgs"`           // at least; of late
+	Msgs    uint64 `json:"msgs"`           // at least; recent traffic counts most
 	Error   uint64 `json:"max_undercount"` // so many more at most
 }
 

@@ -56,7 +56,7 @@ var attributes = map[string]string{
 
 const domainComponent = "0.9.2342.19200300.100.1.25"
 
-// domainComponents are those of a subject as text, the most special first: the
+// domainComponents returns the domain components of a subject as text, the most special first: the
 // package crypto/x509/pkix leaves them out of its own.
 func domainComponents(rdns pkix.RDNSequence) string {
 	var parts []string
@@ -70,7 +70,7 @@ func domainComponents(rdns pkix.RDNSequence) string {
 	return strings.Join(parts, ",")
 }
 
-// canonicalRDNs is a name's parts, sorted; "" if one has no usual name.
+// canonicalRDNs returns a name's parts, sorted; "" if one has no usual name.
 func canonicalRDNs(rdns pkix.RDNSequence) string {
 	var parts []string
 	for _, rdn := range rdns {
@@ -150,7 +150,7 @@ func unescapeDN(s string) string {
 	return b.String()
 }
 
-// hexDigit is the value of a hexadecimal digit, -1 of anything else.
+// hexDigit returns the value of a hexadecimal digit, -1 for other bytes.
 func hexDigit(b byte) int {
 	if 'A' <= b && b <= 'F' {
 		b += 'a' - 'A'

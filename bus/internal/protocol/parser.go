@@ -218,7 +218,7 @@ func (p *Parser) plain(op opcode, h Handler) error {
 	}
 }
 
-// checkLine bounds the arguments, those of a line that is not complete too: they get no shorter.
+// checkLine bounds the arguments, also of a line that is not complete: they get no shorter.
 func (p *Parser) checkLine(args []byte) error {
 	if len(args) > p.MaxLine {
 		return ErrControlLine

@@ -72,7 +72,7 @@ func payloadOf(line []byte) int {
 // secrets are the options of CONNECT that are not logged, in lower case. They count in any.
 var secrets = []string{"pass", "auth_token", "jwt", "sig", "proxy_sig"}
 
-// redacted is a line without secrets.
+// redacted returns a line without secrets.
 func redacted(line []byte) string {
 	const connect = "CONNECT"
 	if len(line) < len(connect) || !bytes.EqualFold(line[:len(connect)], []byte(connect)) {

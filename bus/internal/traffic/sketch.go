@@ -69,7 +69,7 @@ func (k *sketch) offer(text []byte, n uint64) *Slot {
 	return s
 }
 
-// least is the slot with the smallest count.
+// least returns the slot with the smallest count.
 func (k *sketch) least() int {
 	least := 0
 	for i := range k.slots {

@@ -33,8 +33,9 @@ const (
 const Other = "other"
 
 // Table counts messages by the beginnings of their subjects. Which prefixes have a label is known
-// without a lock. Its counters only ever grow, also that of all other subjects: the messages of a
-// prefix before it got its label stay there, and one that loses its label takes its count along.
+// without a lock. Its counters only ever grow, also the counter of all other subjects: the messages
+// of a prefix before it got its label stay there, and one that loses its label takes its count
+// along.
 type Table struct {
 	labels      atomic.Pointer[Labels]
 	other       Tally
@@ -101,7 +102,7 @@ func prefixOf(subject []byte) []byte {
 // inboxes is the beginning of the subjects that clients use for replies.
 const inboxes = "_INBOX"
 
-// Note counts messages under a label; nil = that of all other subjects.
+// Note counts messages under a label; nil = the label of all other subjects.
 func (t *Table) Note(to *Tally, in, out uint64) {
 	if to == nil {
 		to = &t.other

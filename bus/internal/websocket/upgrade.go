@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// upgradeMost bounds the request of a handshake; browsers send cookies.
-	upgradeMost = 32 << 10
+	// maxRequest bounds the request of a handshake; browsers send cookies.
+	maxRequest = 32 << 10
 	// acceptGUID is RFC 6455 section 1.3.
 	acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 )
@@ -44,7 +44,7 @@ type Policy struct {
 
 // Upgrade reads the request of a WebSocket handshake and answers it.
 func Upgrade(stream io.ReadWriter, p *Policy) (deflate bool, err error) {
-	in := bufio.NewReader(io.LimitReader(stream, upgradeMost))
+	in := bufio.NewReader(io.LimitReader(stream, maxRequest))
 	r, err := http.ReadRequest(in)
 	if ne := net.Error(nil); errors.As(err, &ne) || errors.Is(err, io.EOF) {
 		return false, err // the connection has ended
@@ -52,7 +52,7 @@ func Upgrade(stream io.ReadWriter, p *Policy) (deflate bool, err error) {
 	if err != nil {
 		err = &HandshakeError{http.StatusBadRequest, err.Error()}
 	} else {
-		err = p.judge(r)
+		err = p.check(r)
 	}
 	if err == nil && in.Buffered() > 0 {
 		err = &HandshakeError{http.StatusBadRequest, "client sent data before handshake is complete"}
@@ -77,9 +77,9 @@ func acceptKey(key string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// judge checks a request: RFC 6455 section 4.2.1. Any path will do, for a proxy may
+// check reports the fault of a request: RFC 6455 section 4.2.1. Any path will do, for a proxy may
 // have put one in front, but for those of protocols that are not spoken here.
-func (p *Policy) judge(r *http.Request) error {
+func (p *Policy) check(r *http.Request) error {
 	bad := func(reason string) error { return &HandshakeError{http.StatusBadRequest, reason} }
 	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-Websocket-Key"))
 	switch {
@@ -100,7 +100,7 @@ func (p *Policy) judge(r *http.Request) error {
 	case !hasToken(r.Header, "Sec-Websocket-Version", "13"):
 		return bad("invalid version")
 	}
-	return p.judgeOrigin(r)
+	return p.checkOrigin(r)
 }
 
 // hasToken reports whether the list in a header has the token, in any case.
@@ -120,9 +120,9 @@ func listHas(lists []string, has func(element string) bool) bool {
 	return false
 }
 
-// judgeOrigin checks the site of the page. A client that sends no origin is no page, and it
+// checkOrigin checks the site of the page. A client that sends no origin is no page, and it
 // may send any origin: RFC 6455 section 10.2.
-func (p *Policy) judgeOrigin(r *http.Request) error {
+func (p *Policy) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !p.SameOrigin && !p.LocalNames && len(p.AllowedOrigins) == 0 {
 		return nil
@@ -154,7 +154,7 @@ func (p *Policy) allows(from string) bool {
 	return false
 }
 
-// site is an origin's scheme, host and port in one form; "" if it is none.
+// site returns an origin's scheme, host and port in one form; "" if it is none.
 func site(origin string) string {
 	u, err := url.ParseRequestURI(origin)
 	if err != nil || u.Host == "" {

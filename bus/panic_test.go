@@ -144,7 +144,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 			t.Errorf("counted %d panics, closed %v", st.Panics, st.Closed)
 		}
 	}
-	if text := log.String(); strings.Count(text, "deliver is faulty") != 3 || !strings.Contains(text, "rescue_test.go") {
+	if text := log.String(); strings.Count(text, "deliver is faulty") != 3 || !strings.Contains(text, "panic_test.go") {
 		t.Errorf("the log does not tell what and where: %s", text)
 	}
 	if n := s.subs.len(); n != 3 {
