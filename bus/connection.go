@@ -50,18 +50,18 @@ func (n *connection) start(s *Server) {
 }
 
 // count publishes the counts of the batch so far.
-func (u *usage) count(r *router) {
-	if r.inMsgs > 0 {
-		u.inMsgs.Store(u.inMsgs.Load() + r.inMsgs)
-		u.inBytes.Store(u.inBytes.Load() + r.inBytes)
-		u.active.Store(r.now)
+func (u *usage) count(b *batchCounts, now int64) {
+	if b.inMsgs > 0 {
+		u.inMsgs.Store(u.inMsgs.Load() + b.inMsgs)
+		u.inBytes.Store(u.inBytes.Load() + b.inBytes)
+		u.active.Store(now)
 	}
 }
 
 // add does the same for a connection with many publishers at once.
-func (u *usage) add(r *router) {
-	u.inMsgs.Add(r.inMsgs)
-	u.inBytes.Add(r.inBytes)
+func (u *usage) add(b *batchCounts) {
+	u.inMsgs.Add(b.inMsgs)
+	u.inBytes.Add(b.inBytes)
 }
 
 // add puts s among the subscriptions, but not into the index. n.mu is held.

@@ -53,13 +53,14 @@ type counters struct {
 
 // add publishes a batch's counts.
 func (c *counters) add(r *router) {
-	if r.inMsgs != 0 {
-		c.inMsgs.Add(r.inMsgs)
-		c.inBytes.Add(r.inBytes)
+	b := &r.counts
+	if b.inMsgs != 0 {
+		c.inMsgs.Add(b.inMsgs)
+		c.inBytes.Add(b.inBytes)
 	}
-	if r.outMsgs != 0 {
-		c.outMsgs.Add(r.outMsgs)
-		c.outBytes.Add(r.outBytes)
+	if b.outMsgs != 0 {
+		c.outMsgs.Add(b.outMsgs)
+		c.outBytes.Add(b.outBytes)
 	}
 	if r.searches != 0 {
 		c.searches.Add(r.searches)
@@ -68,7 +69,7 @@ func (c *counters) add(r *router) {
 			c.maxFanout.Store(r.maxFanout)
 		}
 	}
-	r.inMsgs, r.inBytes, r.outMsgs, r.outBytes = 0, 0, 0, 0
+	b.inMsgs, b.inBytes, b.outMsgs, b.outBytes = 0, 0, 0, 0
 }
 
 // Stats reads the counters. The numbers are each exact, not taken at one instant; they include the

@@ -114,7 +114,7 @@ func (l *Local) route(msgs []Msg) {
 	for i := range msgs {
 		l.send(r, &msgs[i])
 	}
-	l.usage.add(r)
+	l.usage.add(&r.counts)
 	r.finish(l)
 	l.srv.release(r)
 	done = true

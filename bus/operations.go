@@ -63,7 +63,7 @@ func (rd *reader) OnPublish(p *protocol.Publication) error {
 	r := rd.route
 	if p.Header > 0 && tracesOnly(p.Payload[:p.Header]) {
 		r.routeRun()
-		r.countUnrouted(p)
+		r.counts.receive(len(p.Payload))
 		c.srv.counters.traceOnly.Add(1)
 		rd.acknowledge()
 		return nil
@@ -76,16 +76,16 @@ func (rd *reader) OnPublish(p *protocol.Publication) error {
 	to := r.lookup(p.Subject)
 	switch {
 	case to.denied, rd.grant != nil && !to.permits(rd.grant, p.Subject) && !rd.answer(p.Subject):
-		r.countUnrouted(p)
+		r.counts.receive(len(p.Payload))
 		rd.deny(textDeniedPublish, p.Subject)
 		return nil
 	case len(p.Reply) > 0 && (isReserved(p.Reply, reservedReplies) || c.srv.denied(p.Reply)):
-		r.countUnrouted(p)
+		r.counts.receive(len(p.Payload))
 		rd.deny(textDeniedReply, p.Reply)
 		return nil
 	case to.empty() && (len(p.Reply) == 0 || !rd.opts.NoResponders):
 		rd.acknowledge()
-		r.countUnrouted(p)
+		r.counts.receive(len(p.Payload))
 		return nil
 	case to.begins(p) && (rd.grant == nil || to.permitted) && !rd.opts.Verbose && !rd.opts.Pedantic:
 		r.run.begin(to, c, p)

@@ -119,7 +119,7 @@ func (rd *reader) returnRouter() {
 // finishBatch brings the messages routed so far to their destinations, and publishes the counts.
 func (rd *reader) finishBatch() {
 	rd.route.routeRun()
-	rd.c.usage.count(rd.route)
+	rd.c.usage.count(&rd.route.counts, rd.route.now)
 	rd.route.finish(nil)
 }
 

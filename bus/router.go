@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"paddock/bus/internal/protocol"
 	"paddock/bus/internal/subjects"
 	"paddock/bus/internal/traffic"
 )
@@ -50,8 +49,7 @@ type router struct {
 	cache    *receiverCache
 	found    matches
 	searched receivers // by search; valid until the next one
-	random   uint64    // for queues and samples
-	counts   subjectCounts
+	counts   batchCounts
 	msg      message
 	run      run
 	text     []byte // scratch for a message's subject and reply
@@ -63,14 +61,14 @@ type router struct {
 	clients []*client
 	locals  []*Local
 
-	inMsgs, inBytes, outMsgs, outBytes uint64
-	searches, maxFanout                uint64
-	now                                int64 // Unix ns of the batch; 0 = not read yet
+	searches, maxFanout uint64
+	now                 int64 // Unix ns of the batch; 0 = not read yet
 }
 
 func newRouter(s *Server) *router {
-	r := &router{srv: s, batch: s.batches.Add(1), cache: new(receiverCache), random: rand.Uint64() | 1}
-	r.scheduleSample()
+	r := &router{srv: s, batch: s.batches.Add(1), cache: new(receiverCache)}
+	r.counts.table, r.counts.random = s.traffic, random(rand.Uint64()|1)
+	r.counts.scheduleSample()
 	return r
 }
 
@@ -97,8 +95,7 @@ func (r *router) unlockClient() {
 // reports whether any of them took it.
 func (r *router) route(to *receivers, from endpoint) bool {
 	m := &r.msg
-	r.inMsgs++
-	r.inBytes += uint64(len(m.header) + len(m.data))
+	r.counts.receive(len(m.header) + len(m.data))
 	taken := false
 	for _, s := range to.plain {
 		taken = r.offer(s, from) || taken
@@ -116,23 +113,9 @@ func (r *router) endRun() {
 	r.unlockClient()
 }
 
-// countUnrouted counts a received publication that is not routed.
-func (r *router) countUnrouted(p *protocol.Publication) {
-	r.inMsgs++
-	r.inBytes += uint64(len(p.Payload))
-}
-
-// randomBits returns a random number of 31 bits.
-func (r *router) randomBits() uint64 {
-	r.random ^= r.random << 13 // xorshift64, Marsaglia 2003
-	r.random ^= r.random >> 7
-	r.random ^= r.random << 17
-	return r.random >> 33
-}
-
 // offerOne tries the members from a random one on until one takes the message.
 func (r *router) offerOne(members []*subscription, from endpoint) bool {
-	at := int(r.randomBits() % uint64(len(members)))
+	at := int(r.counts.random.bits() % uint64(len(members)))
 	for range members {
 		if r.offer(members[at], from) {
 			return true
@@ -151,8 +134,8 @@ func (r *router) offer(s *subscription, from endpoint) bool {
 		r.srv.subs.remove(s)
 	}
 	if d.taken {
-		r.outMsgs++
-		r.outBytes += uint64(d.payload)
+		r.counts.outMsgs++
+		r.counts.outBytes += uint64(d.payload)
 	}
 	return d.taken
 }
@@ -191,7 +174,7 @@ func (r *router) clock() int64 {
 // in-process callbacks run. publisher is the Local whose publish this is, nil for a network client.
 func (r *router) finish(publisher *Local) {
 	r.endRun()
-	r.reportTraffic()
+	r.counts.report()
 	r.srv.counters.add(r)
 	if len(r.clients) > 0 {
 		r.flushClients()
@@ -285,7 +268,6 @@ func (to *receivers) empty() bool { return len(to.plain) == 0 && len(to.groups) 
 type receiverCache struct {
 	entries [receiverEntries]receiverEntry
 	once    [onceEntries]uint32
-	last    *receiverEntry // the previous one; nil = not stored
 }
 
 type receiverEntry struct {
@@ -308,10 +290,10 @@ type receiverEntry struct {
 func (r *router) lookup(subject []byte) *receivers {
 	snap := r.srv.subs.now.Load()
 	c := r.cache
-	if e := c.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
+	if e := r.counts.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
 		return &e.to
 	}
-	r.countSubject()
+	r.counts.endSubject()
 	hash := maphash.Bytes(seed, subject)
 	at := hash % receiverEntries
 	for _, e := range [2]*receiverEntry{&c.entries[at], &c.entries[at^1]} {
@@ -319,23 +301,23 @@ func (r *router) lookup(subject []byte) *receivers {
 			if e.seq != snap.seq {
 				r.renew(e, snap, subject)
 			}
-			r.switchToCached(e)
+			r.counts.switchToCached(e)
 			return &e.to
 		}
 	}
 	if once := &c.once[hash>>32%onceEntries]; *once != uint32(hash) {
 		*once = uint32(hash)
-		r.switchToUncached(subject)
+		r.counts.switchToUncached(subject)
 		return r.search(snap, hash, subject)
 	}
 	e := &c.entries[at]
 	if e.seq > c.entries[at^1].seq {
 		e = &c.entries[at^1] // the one that was published to longer ago
 	}
-	r.reportEntry(e)
+	r.counts.reportEntry(e)
 	*e = receiverEntry{hash: hash, subject: string(subject)}
 	r.renew(e, snap, subject)
-	r.switchToCached(e)
+	r.counts.switchToCached(e)
 	return &e.to
 }
 

@@ -125,8 +125,8 @@ func (r *router) routeRun() {
 	}
 	to := g.to
 	g.to = nil // a panic must not come here again
-	r.inMsgs += uint64(len(g.pieces))
-	r.inBytes += uint64(g.payload)
+	r.counts.inMsgs += uint64(len(g.pieces))
+	r.counts.inBytes += uint64(g.payload)
 	for _, s := range to.plain {
 		if len(g.pieces) == 1 || !r.offerRun(s) {
 			r.offerPieces(s)
@@ -169,7 +169,7 @@ func (r *router) offerRun(s *subscription) bool {
 	r.mark(c)
 	c.delivered.msgs += uint64(len(g.pieces))
 	c.delivered.bytes += uint64(g.payload)
-	r.outMsgs += uint64(len(g.pieces))
-	r.outBytes += uint64(g.payload)
+	r.counts.outMsgs += uint64(len(g.pieces))
+	r.counts.outBytes += uint64(g.payload)
 	return true
 }

@@ -120,7 +120,7 @@ func TestCacheSurvivesChurnAndOneOffSubjects(t *testing.T) {
 	for range 2 {
 		r.lookup([]byte("pos.a"))
 	}
-	known := r.cache.last
+	known := r.counts.last
 	if known == nil {
 		t.Fatal("not stored when it came again")
 	}
@@ -134,7 +134,7 @@ func TestCacheSurvivesChurnAndOneOffSubjects(t *testing.T) {
 		s.subs.remove(in)
 	}
 	r.lookup([]byte("pos.a"))
-	if r.cache.last != known || &known.to.plain[0] != list {
+	if r.counts.last != known || &known.to.plain[0] != list {
 		t.Error("what was known has been found again")
 	}
 	s.subs.insert(&subscription{subject: "*.a", sid: "3"})

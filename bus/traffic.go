@@ -41,111 +41,129 @@ func (s *Server) BusySubjects(n int) (list []SubjectTraffic) {
 	return list
 }
 
-// subjectCounts holds a router's counts of messages by subject, until it adds them to traffic.
-// Subjects that the cache holds are counted exactly, the others by samples: each message is one
-// with a probability that stays until the next sample, and stands for as many as that is one in.
-// The estimate has no bias, however soon a router is let go.
-type subjectCounts struct {
-	in, out     uint64           // of the router's counts, when the present subject came up
+// batchCounts holds a router's counts of messages, in all and by subject, until it adds them to the
+// server's. Subjects that the cache holds are counted exactly, the others by samples: each message
+// is one with a probability that stays until the next sample, and stands for as many as that is one
+// in. The estimate has no bias, however soon a router is let go.
+type batchCounts struct {
+	inMsgs, inBytes, outMsgs, outBytes uint64
+
+	table       *traffic.Table
+	last        *receiverEntry   // of the present subject; nil = the cache does not hold it
+	in, out     uint64           // messages in all, when the present subject came up
 	entries     []*receiverEntry // that have counts; some twice
 	untilSample int              // messages until the next sample, that included
 	weight      uint64           // for how many it stands
 	sampled     bool             // the message that is under way is one, and counts for tally
 	tally       *traffic.Tally
+	random      random
 	text        []byte // scratch
 }
 
+// random is the state of a generator, which is not 0: xorshift64, Marsaglia 2003.
+type random uint64
+
+// bits returns 31 random bits.
+func (x *random) bits() uint64 {
+	*x ^= *x << 13
+	*x ^= *x >> 7
+	*x ^= *x << 17
+	return uint64(*x >> 33)
+}
+
+// receive counts a published message of n bytes.
+func (b *batchCounts) receive(n int) {
+	b.inMsgs++
+	b.inBytes += uint64(n)
+}
+
 // switchToCached begins the counts of another subject, which the cache holds.
-func (r *router) switchToCached(e *receiverEntry) {
-	r.cache.last = e
-	r.counts.in, r.counts.out = r.inMsgs, r.outMsgs
+func (b *batchCounts) switchToCached(e *receiverEntry) {
+	b.last = e
+	b.in, b.out = b.inMsgs, b.outMsgs
 }
 
 // switchToUncached begins the counts of another subject, which the cache does not hold.
-func (r *router) switchToUncached(subject []byte) {
-	r.cache.last = nil
-	if r.counts.untilSample--; r.counts.untilSample <= 0 {
-		r.sample(subject)
+func (b *batchCounts) switchToUncached(subject []byte) {
+	b.last = nil
+	if b.untilSample--; b.untilSample <= 0 {
+		b.sample(subject)
 	}
 }
 
-// countSubject adds the routed messages to the counts of the last subject. Most subjects outside
-// the cache have none.
+// endSubject adds the routed messages to the counts of the last subject. Most subjects outside the
+// cache have none.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
-func (r *router) countSubject() {
-	if r.cache.last != nil || r.counts.sampled {
-		r.countLast()
+func (b *batchCounts) endSubject() {
+	if b.last != nil || b.sampled {
+		b.countLast()
 	}
 }
 
-func (r *router) countLast() {
-	s := &r.counts
-	in, out := r.inMsgs-s.in, r.outMsgs-s.out
-	s.in, s.out = r.inMsgs, r.outMsgs
-	e := r.cache.last
+func (b *batchCounts) countLast() {
+	in, out := b.inMsgs-b.in, b.outMsgs-b.out
+	b.in, b.out = b.inMsgs, b.outMsgs
+	e := b.last
 	switch {
 	case in == 0:
 	case e == nil:
-		r.srv.traffic.Note(s.tally, s.weight, s.weight*out)
-		r.scheduleSample()
+		b.table.Note(b.tally, b.weight, b.weight*out)
+		b.scheduleSample()
 	default:
 		if e.in == 0 {
-			s.entries = append(s.entries, e)
+			b.entries = append(b.entries, e)
 		}
 		e.in += in
 		e.out += out
 	}
-	s.sampled = false
+	b.sampled = false
 }
 
 // sample makes the next message a sample.
-func (r *router) sample(subject []byte) {
-	t, s := r.srv.traffic, &r.counts
-	s.in, s.out = r.inMsgs, r.outMsgs
-	s.sampled, s.tally = true, t.Labels().Find(subject)
-	t.Offer(subject, s.weight)
+func (b *batchCounts) sample(subject []byte) {
+	b.in, b.out = b.inMsgs, b.outMsgs
+	b.sampled, b.tally = true, b.table.Labels().Find(subject)
+	b.table.Offer(subject, b.weight)
 }
 
 // scheduleSample draws the next sample at random: the number of messages until then has a geometric
 // distribution.
-func (r *router) scheduleSample() {
-	s := &r.counts
-	if s.untilSample, s.weight = 1, r.srv.traffic.SampleEvery(); s.weight > 1 {
-		u := (float64(r.randomBits()) + 1) / (1 << 31) // in (0, 1]
-		s.untilSample += int(math.Log(u) / math.Log1p(-1/float64(s.weight)))
+func (b *batchCounts) scheduleSample() {
+	if b.untilSample, b.weight = 1, b.table.SampleEvery(); b.weight > 1 {
+		u := (float64(b.random.bits()) + 1) / (1 << 31) // in (0, 1]
+		b.untilSample += int(math.Log(u) / math.Log1p(-1/float64(b.weight)))
 	}
 }
 
-// reportTraffic adds the counts of the batch to the server's.
-func (r *router) reportTraffic() {
-	r.countSubject()
-	r.counts.in, r.counts.out = 0, 0
-	for i, e := range r.counts.entries {
-		r.reportEntry(e)
-		r.counts.entries[i] = nil
+// report adds the counts of the batch by subject to the server's.
+func (b *batchCounts) report() {
+	b.endSubject()
+	b.in, b.out = 0, 0
+	for i, e := range b.entries {
+		b.reportEntry(e)
+		b.entries[i] = nil
 	}
-	r.counts.entries = r.counts.entries[:0]
+	b.entries = b.entries[:0]
 }
 
 // reportEntry adds the counts of e to the server's.
-func (r *router) reportEntry(e *receiverEntry) {
+func (b *batchCounts) reportEntry(e *receiverEntry) {
 	if e.in == 0 {
 		return
 	}
-	t := r.srv.traffic
-	if now := t.Labels(); e.labels != now {
-		r.counts.text = append(r.counts.text[:0], e.subject...)
-		e.labels, e.tally = now, now.Find(r.counts.text)
+	if now := b.table.Labels(); e.labels != now {
+		b.text = append(b.text[:0], e.subject...)
+		e.labels, e.tally = now, now.Find(b.text)
 	}
-	t.Note(e.tally, e.in, e.out)
+	b.table.Note(e.tally, e.in, e.out)
 	e.unreported += e.in
 	e.in, e.out = 0, 0
-	if e.unreported < t.SampleEvery() {
+	if e.unreported < b.table.SampleEvery() {
 		return
 	}
-	r.counts.text = append(r.counts.text[:0], e.subject...)
-	if t.Offer(r.counts.text, e.unreported) {
+	b.text = append(b.text[:0], e.subject...)
+	if b.table.Offer(b.text, e.unreported) {
 		e.unreported = 0
 	}
 }

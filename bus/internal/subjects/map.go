@@ -40,7 +40,7 @@ const (
 
 // Get returns key's value; found = it has one.
 //
-// hot: guarded by BenchmarkIndex and TestMatchDoesNotAllocate.
+// hot: guarded by BenchmarkFlow and TestMatchDoesNotAllocate.
 func (m *Map[V]) Get(hash uint64, key []byte) (value V, found bool) {
 	for n, h := m.root, hash; n != nil; h >>= mapBits {
 		bit := uint16(1) << (h & mapMask)
