@@ -222,7 +222,7 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	r.unlockClient()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s.ended() {
+	if s.done() {
 		return d
 	}
 	msg := m.forLocal()
@@ -237,7 +237,7 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	if !m.status {
 		s.delivered++
 	}
-	if d.ended = s.ended(); d.ended {
+	if d.last = s.done(); d.last {
 		delete(l.subs, s.key())
 	}
 	l.inbox = append(l.inbox, localMsg{s, msg})

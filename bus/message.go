@@ -155,7 +155,7 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	if !r.msg.status {
 		s.delivered++
 	}
-	if d.ended = s.ended(); d.ended {
+	if d.last = s.done(); d.last {
 		delete(c.subs, s.sid)
 	}
 	if c.auth.answers != nil && len(r.msg.reply) > 0 && !c.auth.grant.mayPublish(r.msg.reply) {
@@ -171,7 +171,7 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 // takes reports whether c takes messages for s on a subject from a publisher; the broker's own,
 // from nil, pass the filter. c.mu is held.
 func (c *client) takes(s *subscription, subject []byte, from endpoint) bool {
-	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && from != nil && s.filter.denies(subject))
+	return c.reason == 0 && !s.done() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && from != nil && s.filter.denies(subject))
 }
 
 // mark adds c to the destinations of the batch. c.mu is held.

@@ -34,7 +34,7 @@ type endpoint interface {
 // delivery is the outcome of one message at one subscription.
 type delivery struct {
 	taken   bool
-	ended   bool // it was the subscription's last: it has to leave the index
+	last    bool // it was the subscription's last: it has to leave the index
 	payload int  // bytes that count as sent
 }
 
@@ -129,7 +129,7 @@ func (r *router) offerOne(members []*subscription, from endpoint) bool {
 
 func (r *router) offer(s *subscription, from endpoint) bool {
 	d := s.owner.deliver(s, r, from)
-	if d.ended {
+	if d.last {
 		r.unlockClient()
 		r.srv.subs.remove(s)
 	}

@@ -30,9 +30,9 @@ func (s *subscription) reading(id uint64) SubInfo {
 	return SubInfo{Conn: id, Subject: s.subject, Queue: s.queue, SID: s.sid, Delivered: s.delivered, Max: s.max}
 }
 
-// ended reports whether s takes no more messages. Those it has taken are still
+// done reports whether s takes no more messages. Those it has taken are still
 // delivered unless it is closed.
-func (s *subscription) ended() bool {
+func (s *subscription) done() bool {
 	return s.closed || s.max > 0 && s.delivered >= s.max
 }
 
@@ -40,7 +40,7 @@ func (s *subscription) ended() bool {
 func (s *subscription) limit(limit uint64) bool {
 	s.max = limit
 	s.closed = s.closed || limit == 0
-	return s.ended()
+	return s.done()
 }
 
 // group is the members of one queue that share a pattern.
