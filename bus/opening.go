@@ -9,9 +9,8 @@ import (
 	"os"
 	"time"
 
-	"paddock/bus/internal/websocket"
-
 	"paddock/bus/internal/auth"
+	"paddock/bus/internal/websocket"
 )
 
 // tlsRecord is the first byte of a TLS handshake, which begins no operation of the protocol.
@@ -60,12 +59,12 @@ func (h *opening) enterTLS(t *TLS) bool {
 	h.takeWriter()
 	var begun []byte // read to detect TLS
 	first := t.HandshakeFirst && c.rejected == nil
-	c.tlsFirst.Store(first)
 	if wait := h.fallback(t); first && wait > 0 {
 		begun = h.peek(wait)
-		c.tlsFirst.Store(len(begun) > 0)
+		first = len(begun) > 0
 	}
-	if !c.tlsFirst.Load() && h.writeInfo() != nil {
+	c.tlsFirst.Store(first)
+	if !first && h.writeInfo() != nil {
 		h.release(nil)
 		c.shut(WriteError, "")
 		return false
@@ -74,7 +73,7 @@ func (h *opening) enterTLS(t *TLS) bool {
 		h.release(nil)
 		return true
 	}
-	if !c.tlsFirst.Load() && (t.AllowNonTLS || c.from == inProcess) {
+	if !first && (t.AllowNonTLS || c.from == inProcess) {
 		if begun = h.peek(t.Timeout); len(begun) == 0 || begun[0] != tlsRecord {
 			c.in.unread = begun
 			h.release(nil)
@@ -89,7 +88,7 @@ func (h *opening) enterTLS(t *TLS) bool {
 		}
 		return false // or the server stops, which serve deals with
 	}
-	if c.tlsFirst.Load() {
+	if first {
 		h.greet()
 	}
 	return true

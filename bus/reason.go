@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"paddock/bus/internal/protocol"
-
 	"paddock/bus/internal/websocket"
 )
 

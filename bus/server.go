@@ -13,12 +13,11 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"paddock/bus/internal/auth"
 	"paddock/bus/internal/subjects"
 	"paddock/bus/internal/traffic"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/process/logbound"
-
-	"paddock/bus/internal/auth"
 )
 
 // forcedWait is the time for which Shutdown waits for goroutines after its context has ended and
