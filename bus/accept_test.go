@@ -34,7 +34,7 @@ func TestAcceptBacksOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &exhausted{closed: 12}
-		s.acceptLoop(&door{ln: l})
+		s.acceptLoop(&listener{ln: l})
 		for i, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000, 1000} {
 			if got := l.times[i+1].Sub(l.times[i]); got != want*time.Millisecond {
 				t.Errorf("pause %d was %v", i, got)

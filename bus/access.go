@@ -1,11 +1,17 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
-	"time"
+	"sync/atomic"
+
+	"paddock/bus/internal/auth"
 )
 
-// access holds the permissions of a connection, and where they come from.
+// errLater puts off a decision that takes the comparison with a hash.
+var errLater = errors.New("bus: a secret has to be compared with a hash")
+
+// access holds the permissions of a connection, and where they come from. It never changes.
 type access struct {
 	cfg     *Config // by which it has been judged
 	pending bool    // nothing, before CONNECT
@@ -20,19 +26,6 @@ func (a *access) maySubscribe(s *subscription) bool {
 	return a.grant == nil || a.grant.maySubscribe([]byte(s.subject), s.queue)
 }
 
-// begin gives a new connection its permissions before CONNECT.
-func (c *client) begin(cfg *Config) {
-	c.access = access{cfg: cfg, pending: cfg.authRequired()}
-	if !c.access.pending {
-		c.access.grant = cfg.logins.anybody
-	}
-	c.answers = newAnswers(c.access.answersRule())
-	if len(cfg.logins.nkeys) > 0 {
-		c.nonce = newNonce()
-	}
-	c.adopt(cfg, &c.access)
-}
-
 func (a *access) answersRule() *ResponsePermission {
 	if a.grant == nil {
 		return nil
@@ -40,76 +33,119 @@ func (a *access) answersRule() *ResponsePermission {
 	return a.grant.answers
 }
 
-// adopt copies, for the reader, the settings that a batch needs. a is c.access.
-func (c *client) adopt(cfg *Config, a *access) {
-	c.seen, c.grant = cfg, a.grant
-	c.parse.MaxLine, c.parse.MaxPayload = cfg.MaxControlLine, cfg.MaxPayload
-	c.parse.MustAuth = a.pending
-	c.authorized.Store(!a.pending)
+// authorizer decides whether a client may connect, and with which permissions.
+type authorizer struct {
+	c          *client
+	nonce      string // for nkeys; empty if there are none
+	authorized atomic.Bool
+
+	// Guarded by the client's lock.
+	access
+	certNames *auth.Names // of a certificate that names the user; nil = it does not
+	answers   *answers    // nil = not permitted
 }
 
-// prepareBatch brings the reader up to date with the configuration, and lets a
-// client in that begins without CONNECT, where that is possible.
-// false = the connection has ended.
-func (c *client) prepareBatch(batch []byte) bool {
-	c.revise(false)
-	c.mu.Lock()
-	c.adopt(c.access.cfg, &c.access)
-	ended := c.reason != 0
-	c.mu.Unlock()
-	if ended {
-		return false
+// begin gives a new connection its permissions before CONNECT.
+func (a *authorizer) begin(cfg *Config) {
+	a.access = access{cfg: cfg, pending: cfg.authRequired()}
+	if !a.pending {
+		a.grant = cfg.logins.defaults
 	}
-	if c.seen.logins.noAuth != nil && c.parse.DemandsConnect(batch) {
-		// If not, the parser says so. A CONNECT that still comes is a later one.
-		c.greeted = c.authenticate(credentials{}) == nil
+	a.answers = newAnswers(a.answersRule())
+	if len(cfg.logins.nkeys) > 0 {
+		a.nonce = auth.NewNonce()
 	}
-	return true
+	a.c.in.adopt(&a.access)
 }
 
-// authenticate decides whether a client with these credentials may connect, and as which user. It
-// must not hold a lock. It may take long, and gives the router back for that time.
-func (c *client) authenticate(given credentials) error {
+// authenticate decides whether a client with these credentials may connect, and as which user. The
+// reader calls it, without a lock. It may take long, and gives the router back for that time.
+func (a *authorizer) authenticate(given credentials) error {
+	c := a.c
 	for {
-		a, err := c.judge(c.srv.cfg(), given, nil, true)
+		next, err := a.evaluate(c.srv.cfg(), given, nil)
 		if err == errAuthorization {
-			c.srv.pauses.FailedElsewhere(c.conn.RemoteAddr())
+			c.srv.penalties.FailedElsewhere(c.conn.RemoteAddr())
 		}
 		if err != nil {
 			return err
 		}
-		if c.admitted(a) {
-			if a.login != nil {
-				c.srv.pauses.Forgive(c.conn.RemoteAddr())
+		if a.admit(next) {
+			if next.login != nil {
+				c.srv.penalties.Forgive(c.conn.RemoteAddr())
 			}
 			return nil
 		}
 	}
 }
 
-// admitted gives an open connection its access, unless the configuration has been
+// admit gives an open connection its access. It returns false if the configuration has been
 // replaced since it was judged.
-func (c *client) admitted(a *access) bool {
+func (a *authorizer) admit(next *access) bool {
+	c := a.c
 	c.mu.Lock()
-	if a.cfg != c.srv.cfg() {
+	if next.cfg != c.srv.cfg() {
 		c.mu.Unlock()
 		return false
 	}
-	lost := c.put(a)
-	c.adopt(a.cfg, &c.access)
+	lost := a.replace(next)
+	c.in.adopt(&a.access)
 	c.mu.Unlock()
-	c.unlist(lost)
+	a.withdraw(lost)
 	return true
 }
 
-// put replaces the connection's permissions, and returns the subscriptions that are not permitted
-// any more. They get nothing from now on; unlist has to follow. c.mu is held.
-func (c *client) put(a *access) (lost []*subscription) {
-	if rule := a.answersRule(); rule == nil || c.answers == nil || *rule != c.answers.rule {
-		c.answers = newAnswers(rule)
+// revise judges the connection again if the configuration has been replaced since it was judged,
+// and acts on the result. With quick it does not if a secret has to be compared with a hash; done
+// reports whether it has.
+func (a *authorizer) revise(quick bool) (done bool) {
+	c := a.c
+	for {
+		c.mu.Lock()
+		before, reason := a.access, c.reason
+		c.mu.Unlock()
+		cfg := c.srv.cfg()
+		if before.cfg == cfg || reason != 0 {
+			return true
+		}
+		next, err := a.reevaluate(cfg, &before, quick)
+		switch err {
+		case errLater:
+			return false
+		case errStopping:
+			return true
+		}
+		c.mu.Lock()
+		if a.cfg != before.cfg || c.srv.cfg() != cfg {
+			c.mu.Unlock()
+			continue // CONNECT, or another configuration, has come meanwhile
+		}
+		var lost []*subscription
+		if err == nil {
+			lost = a.replace(next)
+		} else {
+			a.cfg = cfg // judged, and ended below
+		}
+		c.mu.Unlock()
+		if err != nil {
+			c.end(errAuthorization)
+		}
+		a.withdraw(lost)
+		return true
 	}
-	c.access = *a
-	c.named()
+}
+
+// replace replaces the connection's permissions, and returns the subscriptions that are not
+// permitted any more. They get nothing from now on; withdraw has to follow. c.mu is held.
+func (a *authorizer) replace(next *access) (lost []*subscription) {
+	c := a.c
+	if rule := next.answersRule(); rule == nil || a.answers == nil || *rule != a.answers.rule {
+		a.answers = newAnswers(rule)
+	}
+	a.access = *next
+	if l := a.login; l != nil && l.name != "" {
+		c.identity.user = l.name // for monitoring
+	}
 	if c.reason != 0 {
 		return nil
 	}
@@ -125,41 +161,48 @@ func (c *client) put(a *access) (lost []*subscription) {
 	return lost
 }
 
-// named tells monitoring the user of the connection. c.mu is held.
-func (c *client) named() {
-	if l := c.access.login; l != nil && l.name != "" {
-		c.who.user = l.name
-	}
-}
-
-// unlist tells the client about subscriptions that have been taken away.
-func (c *client) unlist(lost []*subscription) {
+// withdraw takes lost subscriptions out of the index, and tells the client.
+func (a *authorizer) withdraw(lost []*subscription) {
+	c := a.c
 	for _, s := range lost {
 		c.srv.subs.remove(s)
 		c.srv.counters.refused.Add(1)
 		text := fmt.Sprintf("%s (sid %q)", deniedSubscription(s), s.sid)
-		c.append(appendErr(nil, text))
+		c.out.send(appendErr(nil, text))
 		c.logger().Debug(text)
 	}
 	if len(lost) > 0 {
-		c.flush()
+		c.out.flush()
 	}
 }
 
-// judge applies cfg to a client's credentials. Proofs that before already has need not be given
-// again; nil = none. lend is for the reader, which may have a router to give back meanwhile. No
-// lock is held.
-func (c *client) judge(cfg *Config, given credentials, before *access, lend bool) (*access, error) {
-	a := &access{cfg: cfg, given: given}
+// reevaluate evaluates a connection that has been judged before.
+func (a *authorizer) reevaluate(cfg *Config, before *access, quick bool) (*access, error) {
+	if before.pending && cfg.authRequired() {
+		return &access{cfg: cfg, pending: true}, nil
+	}
+	if quick {
+		_, p := cfg.logins.identify(&before.given, a.evidence(), true)
+		if _, decided := a.c.srv.hasher.Quick(p.given, p.want); p.needed && !decided && p.want != before.secret {
+			return nil, errLater
+		}
+	}
+	return a.evaluate(cfg, before.given, before)
+}
+
+// evaluate applies cfg to a client's credentials. Proofs that before already has need not be given
+// again. For the first judgement before is nil, and the reader is the caller. No lock is held.
+func (a *authorizer) evaluate(cfg *Config, given credentials, before *access) (*access, error) {
+	next := &access{cfg: cfg, given: given}
 	t := cfg.logins
 	if !t.required {
-		a.grant = t.anybody
-		return a, nil
+		next.grant = t.defaults
+		return next, nil
 	}
-	l, p := t.claim(&given, c, before != nil && before.login != nil && before.login.nkey)
+	l, p := t.identify(&given, a.evidence(), before != nil && before.login != nil && before.login.nkey)
 	shown := before != nil && before.proven && before.secret == p.want && l != nil
 	if p.needed && !shown {
-		same, ok := c.compare(p, lend)
+		same, ok := a.compare(p, before == nil)
 		if !ok {
 			return nil, errStopping
 		}
@@ -170,30 +213,28 @@ func (c *client) judge(cfg *Config, given credentials, before *access, lend bool
 	if l == nil {
 		return nil, errAuthorization
 	}
-	a.login, a.grant, a.proven, a.secret = l, l.grant, p.needed, p.want
-	return a, nil
+	next.login, next.grant, next.proven, next.secret = l, l.grant, p.needed, p.want
+	return next, nil
 }
 
-// compare compares a secret; ok = false: the server or the connection has ended
-// before it came to that.
-func (c *client) compare(p proof, lend bool) (same, ok bool) {
-	if !isHash(p.want) {
-		return sameSecret(p.given, p.want), true
+// compare compares a secret. With lend, the reader calls it and gives its router back meanwhile. ok
+// is false if the server or the connection has ended before.
+func (a *authorizer) compare(p proof, lend bool) (same, ok bool) {
+	c := a.c
+	if same, decided := c.srv.hasher.Quick(p.given, p.want); decided {
+		return same, true
 	}
-	if c.srv.hasher.known(p.given, p.want) {
-		return true, true
-	}
-	lend = lend && c.route != nil
+	wait := func() { same, ok = c.srv.hasher.Matches(p.given, p.want, c.srv.ctx.Done(), c.writerDone) }
 	if lend {
-		c.finishBatch()
-		c.srv.release(c.route)
-		c.route = nil
-		c.flush()
-	}
-	same, ok = c.srv.hasher.matches(p.given, p.want, c.srv.ctx.Done(), c.finished)
-	if lend {
-		c.route = c.srv.router()
-		c.route.now = time.Now().UnixNano()
+		c.in.withoutRouter(wait)
+	} else {
+		wait()
 	}
 	return same, ok
+}
+
+func (a *authorizer) evidence() evidence {
+	a.c.mu.Lock()
+	defer a.c.mu.Unlock()
+	return evidence{names: a.certNames, nonce: a.nonce, way: a.c.from.connectionType()}
 }

@@ -37,7 +37,7 @@ func routesWithoutMemory(t *testing.T, cfg Config, credentials string) {
 	var setup, batch bytes.Buffer
 	setup.WriteString("CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true" + credentials + "}\r\n")
 	setup.WriteString("SUB a.b 1\r\nSUB a.* 2\r\nSUB q.> q 3\r\nSUB q.> q 4\r\nSUB in.> 5\r\n")
-	if !c.handle(setup.Bytes()) {
+	if !c.in.handle(setup.Bytes()) {
 		t.Fatal("closed")
 	}
 	fits := fitting()
@@ -50,8 +50,8 @@ func routesWithoutMemory(t *testing.T, cfg Config, credentials string) {
 		fmt.Fprintf(&batch, "HPUB a.x 12 14\r\nNATS/1.0\r\n\r\nhi\r\n")
 	}
 	batch.WriteString("PING\r\n")
-	c.handle(batch.Bytes())
-	buf := make([]byte, c.out.written) // what one batch brings
+	c.in.handle(batch.Bytes())
+	buf := make([]byte, c.out.written) // the output for one batch
 	read := func() {                   // so that nothing has to wait
 		if _, err := io.ReadFull(far, buf); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func routesWithoutMemory(t *testing.T, cfg Config, credentials string) {
 	}
 	read()
 	if n := testing.AllocsPerRun(200, func() {
-		if !c.handle(batch.Bytes()) {
+		if !c.in.handle(batch.Bytes()) {
 			t.Fatal("closed")
 		}
 		read()
@@ -102,12 +102,12 @@ func TestRunsDoNotAllocate(t *testing.T) {
 	c, far := idleClient(t, s)
 	other, farther := idleClient(t, s)
 	for i, client := range []*client{c, other} {
-		if !client.handle(fmt.Appendf(nil, "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB fan sid%d\r\n", i)) {
+		if !client.in.handle(fmt.Appendf(nil, "CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB fan sid%d\r\n", i)) {
 			t.Fatal("closed")
 		}
 	}
 	batch := []byte(strings.Repeat("PUB fan 5\r\nhello\r\n", 300))
-	c.handle(batch)
+	c.in.handle(batch)
 	buf, buf2 := make([]byte, c.out.written), make([]byte, other.out.written)
 	read := func() {
 		_, err := io.ReadFull(far, buf)
@@ -121,7 +121,7 @@ func TestRunsDoNotAllocate(t *testing.T) {
 		t.Fatal("not everything was delivered")
 	}
 	if n := testing.AllocsPerRun(200, func() {
-		c.handle(batch)
+		c.in.handle(batch)
 		read()
 	}); n != 0 {
 		t.Errorf("%v allocations for a batch", n)

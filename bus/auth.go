@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/nats-io/nkeys"
+
+	"paddock/bus/internal/auth"
 )
 
 // login is a user that may connect.
@@ -14,11 +16,12 @@ type login struct {
 	secret string // plain or a hash; unused with an nkey
 	nkey   bool
 	grant  *grant
-	doors  []ConnectionType // empty = all
+	types  []ConnectionType // empty = all
 }
 
-func (l *login) comesBy(door ConnectionType) bool {
-	return len(l.doors) == 0 || slices.Contains(l.doors, door)
+// mayUse reports whether the user may connect in this way.
+func (l *login) mayUse(t ConnectionType) bool {
+	return len(l.types) == 0 || slices.Contains(l.types, t)
 }
 
 // logins is a configuration's credentials, to look them up in. It never changes.
@@ -26,13 +29,13 @@ type logins struct {
 	required bool
 	token    *login
 	single   *login
-	list     []User
-	byCerts  bool // certificates name the users
+	byCerts  bool                // certificates name the users
+	subjects map[string][]*login // the users whose names are distinguished names, by the canonical form
 	users    map[string]*login
 	nkeys    map[string]*login
 	noAuth   *login // the user of clients without credentials; nil = none
-	anybody  *grant // of clients that need no credentials
-	decoy    string // compared for users that do not exist, so that they take as long
+	defaults *grant // of clients that need no credentials
+	decoy    string // compared for users that do not exist, so that their refusal takes as long
 }
 
 // credentials are the claims of a client.
@@ -47,17 +50,21 @@ type proof struct {
 	given, want string
 }
 
-// claim finds the user that a client claims to be, and the proof that has to be compared. A nil
-// login is refused, after the comparison.
-func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p proof) {
-	c.mu.Lock()
-	names := c.mapped
-	c.mu.Unlock()
+// evidence is the part of a claim that the connection itself gives.
+type evidence struct {
+	names *auth.Names // of its certificate; nil = it names no user
+	nonce string      // that the client was to sign
+	way   ConnectionType
+}
+
+// identify finds the user that a client claims to be, and the proof that has to be compared. With
+// vouched, an nkey needs no signature. A nil login is refused, after the comparison.
+func (t *logins) identify(g *credentials, e evidence, vouched bool) (l *login, p proof) {
 	switch {
-	case names != nil && len(t.users) > 0:
-		l = t.mapped(names, c.door.connectionType())
+	case e.names != nil && len(t.users) > 0:
+		l = t.byCertificate(e.names, e.way)
 	case len(t.nkeys) > 0 && g.nkey != "":
-		if l = t.nkeys[g.nkey]; l != nil && !vouched && !signed(g.nkey, c.nonce, g.sig) {
+		if l = t.nkeys[g.nkey]; l != nil && !vouched && !auth.Signed(g.nkey, e.nonce, g.sig) {
 			l = nil
 		}
 	case t.noAuth != nil && g.user == "" && g.pass == "" && g.token == "":
@@ -71,12 +78,12 @@ func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p pro
 		l = t.token
 		p = proof{needed: true, given: g.token}
 	case t.single != nil:
-		if sameSecret(g.user, t.single.name) {
+		if auth.SameSecret(g.user, t.single.name) {
 			l = t.single
 		}
 		p = proof{needed: true, given: g.pass, want: t.decoy}
 	}
-	if l != nil && !l.comesBy(c.door.connectionType()) {
+	if l != nil && !l.mayUse(e.way) {
 		return nil, proof{}
 	}
 	if l != nil && p.needed {
@@ -85,41 +92,53 @@ func (t *logins) claim(g *credentials, c *client, vouched bool) (l *login, p pro
 	return l, p
 }
 
-// mapped returns the user that a certificate names.
-func (t *logins) mapped(names *certNames, door ConnectionType) *login {
-	u := names.find(t.list, func(u *User) bool { return u.NKey == "" && t.users[u.Name].comesBy(door) })
-	if u == nil {
-		return nil
+// byCertificate returns the user that a certificate names; nil = none. The subject names a user
+// whose name is a distinguished name with the same parts, in any order.
+func (t *logins) byCertificate(names *auth.Names, way ConnectionType) *login {
+	for _, name := range names.Exact {
+		if l := t.users[name]; l != nil && l.mayUse(way) {
+			return l
+		}
 	}
-	return t.users[u.Name]
+	for _, l := range t.subjects[names.Subject] {
+		if l.mayUse(way) {
+			return l
+		}
+	}
+	return nil
 }
 
 // newLogins makes the table of c, which has been checked.
 func newLogins(c *Config) *logins {
-	t := &logins{list: c.Users, anybody: newGrant(c.Permissions), decoy: c.Password}
+	t := &logins{subjects: make(map[string][]*login), defaults: newGrant(c.Permissions), decoy: c.Password}
 	own := func(p *Permissions) *grant {
 		if p == nil {
-			return t.anybody
+			return t.defaults
 		}
 		return newGrant(p)
 	}
 	switch {
 	case c.Token != "":
-		t.token = &login{secret: c.Token, grant: t.anybody}
+		t.token = &login{secret: c.Token, grant: t.defaults}
 	case c.Username != "":
-		t.single = &login{name: c.Username, secret: c.Password, grant: t.anybody}
+		t.single = &login{name: c.Username, secret: c.Password, grant: t.defaults}
 	}
 	for _, u := range c.Users {
 		l := &login{name: u.Name, secret: u.Password, grant: own(u.Permissions)}
-		for _, door := range u.Connections {
-			t, _ := ParseConnectionType(string(door)) // u has been checked
-			l.doors = append(l.doors, t)
+		for _, name := range u.Connections {
+			t, _ := ParseConnectionType(string(name)) // u has been checked
+			l.types = append(l.types, t)
 		}
 		table := &t.users
 		if u.NKey != "" {
 			l.name, l.nkey, table = u.NKey, true, &t.nkeys
-		} else if t.decoy == "" || isHash(u.Password) {
-			t.decoy = u.Password
+		} else {
+			if dn := auth.CanonicalDN(u.Name); dn != "" {
+				t.subjects[dn] = append(t.subjects[dn], l)
+			}
+			if t.decoy == "" || auth.IsHash(u.Password) {
+				t.decoy = u.Password
+			}
 		}
 		if *table == nil {
 			*table = make(map[string]*login)

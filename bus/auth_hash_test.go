@@ -3,7 +3,6 @@ package bus
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -13,8 +12,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// occupied is a server at which all turns to compare with a hash are taken, and
-// what gives them back.
+// occupied is a server at which all turns to compare with a hash are taken, and the function that
+// gives them back.
 func occupied(t *testing.T) (s *Server, free func()) {
 	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
@@ -28,12 +27,12 @@ func occupied(t *testing.T) (s *Server, free func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range cap(s.hasher.turns) {
-		s.hasher.turns <- struct{}{}
+	for range cap(s.hasher.Slots) {
+		s.hasher.Slots <- struct{}{}
 	}
 	return s, func() {
-		for range cap(s.hasher.turns) {
-			<-s.hasher.turns
+		for range cap(s.hasher.Slots) {
+			<-s.hasher.Slots
 		}
 	}
 }
@@ -93,41 +92,6 @@ func TestHashesHoldNobodyUp(t *testing.T) {
 	expectText(t, good, "PONG\r\n")
 	expectText(t, bad, "-ERR 'Authorization Violation'\r\n")
 	expectText(t, unknown, "-ERR 'Authorization Violation'\r\n")
-	if err := s.Shutdown(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
-
-// What has been found to be a hash's secret is known from then on; nothing else is.
-func TestSecretsAreComparedOnce(t *testing.T) {
-	s, free := occupied(t)
-	hash := s.cfg().Users[0].Password
-	free()
-	never := make(chan struct{})
-	if same, ok := s.hasher.matches("secret", hash, never, never); !same || !ok {
-		t.Fatal(same, ok)
-	}
-	if same, ok := s.hasher.matches("wrong", hash, never, never); same || !ok {
-		t.Fatal(same, ok)
-	}
-	for secret, known := range map[string]bool{"secret": true, "wrong": false, "": false} {
-		if s.hasher.known(secret, hash) != known {
-			t.Errorf("%q: known is not %v", secret, known)
-		}
-	}
-	if s.hasher.known("secret", hash[:len(hash)-1]+"x") {
-		t.Error("known for another hash")
-	}
-	for i := range maxVerified {
-		s.hasher.verified[s.hasher.sum(fmt.Sprint(i), hash)] = struct{}{}
-	}
-	other, err := bcrypt.GenerateFromPassword([]byte("other"), bcrypt.MinCost)
-	if same, _ := s.hasher.matches("other", string(other), never, never); err != nil || !same {
-		t.Error(same, err)
-	}
-	if n := len(s.hasher.verified); n > maxVerified {
-		t.Errorf("%d secrets are remembered", n)
-	}
 	if err := s.Shutdown(context.Background()); err != nil {
 		t.Error(err)
 	}

@@ -18,12 +18,10 @@ import (
 	"paddock/bus"
 )
 
-// The benchmarks measure a broker in a process of its own, so that its CPU time
-// can be told from the load's. PADDOCK_REFERENCE, if set, names a nats-server
-// that gets the same load in the same run.
+// The benchmarks measure a broker in a process of its own, so that its CPU time is apart from the
+// load's. PADDOCK_REFERENCE, if set, names a nats-server that gets the same load in the same run.
 
-// serveVariable makes this test program a broker that prints its address and
-// ends with its input.
+// serveVariable makes this test program a broker that prints its address and ends with its input.
 const serveVariable = "PADDOCK_BUS_SERVE"
 
 // profileVariable names a file for the broker's CPU profile.

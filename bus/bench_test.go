@@ -51,7 +51,7 @@ func BenchmarkFlow(b *testing.B) {
 	}
 }
 
-// sink counts what the members of one group receive.
+// sink counts the messages that the members of one group receive.
 type sink struct {
 	got    atomic.Int64
 	unit   int64         // bytes of one batch of the load
@@ -66,8 +66,7 @@ func (f *flow) subject(i int) string {
 	return fmt.Sprintf("load.%07d", i)
 }
 
-// lines are the batches that a publisher sends in turn, of equal numbers of
-// messages.
+// lines are the batches that a publisher sends in turn, of equal numbers of messages.
 func (f *flow) lines() (batches [][]byte, each int) {
 	body := strings.Repeat("x", f.size)
 	line := func(i int) string { return fmt.Sprintf("PUB %s %d\r\n%s\r\n", f.subject(i), f.size, body) }
@@ -139,7 +138,7 @@ func (f *flow) receive(b *testing.B, k *broker, s *sink, done *sync.WaitGroup) {
 		}
 		l := k.dial(b, "SUB "+pattern+" "+queue+"1\r\n")
 		done.Go(func() {
-			go func() { // what a sibling has missed is not for this one
+			go func() { // a message that a sibling has missed is not for this one
 				<-ended
 				l.SetReadDeadline(time.Now())
 			}()
@@ -194,8 +193,7 @@ func (f *flow) startChurn(b *testing.B, k *broker) (stop func()) {
 	}
 }
 
-// BenchmarkRequest: an operation is a request with its answer, one after the
-// other or 50 at once.
+// BenchmarkRequest: an operation is a request with its answer, one after the other or 50 at once.
 func BenchmarkRequest(b *testing.B) {
 	for _, clients := range []int{1, 50} {
 		for target, start := range brokers() {

@@ -9,7 +9,10 @@ import (
 	"encoding/asn1"
 	"math/big"
 	"net/url"
+	"strings"
 	"testing"
+
+	"paddock/bus/internal/auth"
 )
 
 var oidDC = asn1.ObjectIdentifier{0, 9, 2342, 19200300, 100, 1, 25}
@@ -64,33 +67,20 @@ func TestUsersOfCertificates(t *testing.T) {
 		"no names, no users": {x509.Certificate{}, []string{""}, ""},
 	} {
 		var users []User
-		for _, u := range tc.users {
-			users = append(users, User{Name: u})
+		for _, name := range tc.users {
+			u := User{Name: name}
+			if strings.HasPrefix(name, "no ") {
+				u.Connections = []ConnectionType{ConnectionWebSocket}
+			}
+			users = append(users, u)
 		}
 		got := ""
-		if u := certificateNames(selfSigned(t, tc.cert)).find(users, func(u *User) bool { return u.Name[:min(2, len(u.Name))] != "no" }); u != nil {
-			got = u.Name
+		names := auth.CertificateNames(selfSigned(t, tc.cert))
+		if l := newLogins(&Config{Users: users}).byCertificate(names, ConnectionStandard); l != nil {
+			got = l.name
 		}
 		if got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
-		}
-	}
-}
-
-func TestCanonicalNames(t *testing.T) {
-	for _, same := range [][2]string{
-		{`CN=a\,b,O=x`, `O=x, CN=a\2Cb`},
-		{`CN=a+OU=b,O=x`, `O=x,OU=b+CN=a`},
-		{`CN=M\C3\BCller`, `cn=Müller`},
-		{`CN=a\+b`, `CN=a\2bb`},
-	} {
-		if a, b := canonicalDN(same[0]), canonicalDN(same[1]); a != b || a == "" {
-			t.Errorf("%q and %q", a, b)
-		}
-	}
-	for _, none := range []string{"", "ann", "CN=a,,O=b", "=a", `a\`} {
-		if got := canonicalDN(none); got != "" {
-			t.Errorf("%q is read as %q", none, got)
 		}
 	}
 }

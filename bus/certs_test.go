@@ -44,7 +44,7 @@ var theAuthority = sync.OnceValue(func() *authority {
 	return a
 })
 
-// issue signs a certificate for what template says.
+// issue signs a certificate with the fields of template.
 func (a *authority) issue(t testing.TB, template x509.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -75,7 +75,7 @@ func (a *authority) file(t testing.TB) string {
 	return name
 }
 
-// serverConfig is what a server of the tests uses for TLS.
+// serverConfig is the TLS configuration of a server of the tests.
 func serverConfig(t testing.TB) *tls.Config {
 	a := theAuthority()
 	cert := a.issue(t, x509.Certificate{

@@ -2,12 +2,9 @@ package bus
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,9 +13,8 @@ import (
 )
 
 const (
-	// drainTime and drainBytes bound how long a closed client's input is read
-	// on: closing with unread input would reset the connection, and the client
-	// might never read the reason.
+	// drainTime and drainBytes bound how long a closed client's input is read on: closing with
+	// unread input would reset the connection, and the client might never read the reason.
 	drainTime  = 500 * time.Millisecond
 	drainBytes = 8 << 20
 )
@@ -30,109 +26,78 @@ var past = time.Unix(1, 0)
 // and everything that it parses and routes. Any goroutine may deliver to the client, write its
 // pending output, and end it. Only serve closes the connection, since closing waits for the reader.
 type client struct {
-	srv       *Server
+	connection
 	conn      net.Conn
 	sock      socket
-	id        uint64
-	host      string     // the peer's address without port; empty in process
-	door      doorKind   // by which it has come
+	host      string // the peer's address without port; empty in process
+	from      listenerKind
 	rejected  *violation // set before serve: turned away after INFO
-	transport *transport // between protocol and socket; nil = nothing. Set by release
+	transport *transport // between protocol and socket; nil = nothing. Set by the opening
 	trace     *tracer    // nil = nothing is traced
-	nonce     string     // for nkeys; empty if there are none
 
-	// Owned by the reader.
-	parse      protocol.Parser
-	route      *router // while a batch is routed
-	opts       connectOptions
-	ownsWriter bool    // enter has the writer's role
-	early      []byte  // read while the door was looked for
-	greeted    bool    // CONNECT has come
-	infoSent   bool    // the second INFO has gone out
-	seen       *Config // for which parse and grant are made
-	grant      *grant  // access.grant when seen was
-
-	// Shared by the reader and the timers.
+	in         reader
 	stop       atomic.Bool // nothing more is to be read
-	authorized atomic.Bool
-	tlsFirst   atomic.Bool  // the handshake of TLS came before INFO
-	lastInput  atomic.Int64 // Unix ns of the latest read
-	usage      usage
-	pingsOut   atomic.Int32 // PINGs without an answer
-	answered   atomic.Bool  // one PONG has come
+	tlsFirst   atomic.Bool // the handshake of TLS came before INFO
+	timers     timers
+	auth       authorizer
+	writerDone chan struct{} // closed by finishOutput: there is no writer any more
 
-	finished chan struct{} // closed by settle: there is no writer any more
-
-	mu        sync.Mutex // guards the fields below, and the subscriptions' counts
-	mapped    *certNames // of a certificate that names the user; nil = it does not
-	access    access
-	out       output
-	timers    timers
-	mark      uint64 // the batch that has this client in its list
-	subs      map[string]*subscription
-	headers   bool // the client takes HMSG
-	noEcho    bool
-	informed  bool          // the second INFO is made, or has gone out
-	answers   *answers      // nil = not permitted
-	reason    CloseReason   // 0 = open; else nothing is delivered any more
-	aborted   bool          // nothing is written any more
-	listed    bool          // among the ended connections, so the peer may see the end
-	settled   bool          // finished is closed
-	lastFrame []byte        // the close frame of WebSocket; nil = the one of the reason
-	room      chan struct{} // closed when out is no longer nearly full; nil = no router waits for it
-	delivered deliveryCounts
-	who       identity
+	// Guarded by mu.
+	out      writer
+	headers  bool // the client takes HMSG
+	noEcho   bool
+	informed bool        // the second INFO is made, or has gone out
+	reason   CloseReason // 0 = open; else nothing is delivered any more
+	aborted  bool        // nothing is written any more
+	listed   bool        // among the ended connections, so the peer may see the end
+	finished bool        // writerDone is closed
+	identity identity
 
 	retiring sync.Once
 	retired  bool // among the ended connections; guarded by the server's lock
 }
 
-var (
-	_ endpoint         = (*client)(nil)
-	_ protocol.Handler = (*client)(nil)
-)
+var _ endpoint = (*client)(nil)
 
 func newClient(s *Server, conn net.Conn) *client {
 	c := &client{
-		srv:      s,
-		conn:     conn,
-		id:       s.clientIDs.Add(1),
-		opts:     defaultOptions(),
-		finished: make(chan struct{}),
+		conn:       conn,
+		writerDone: make(chan struct{}),
 	}
-	c.usage.start = time.Now()
-	c.usage.active.Store(c.usage.start.UnixNano())
+	c.connection.start(s)
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		c.host = tcp.IP.String()
 	}
+	c.in.c, c.out.c, c.auth.c, c.timers.c = c, c, c, c
 	c.sock.init(conn)
-	c.parse.Pedantic = c.opts.Pedantic
+	c.in.opts = defaultOptions()
+	c.in.parse.Pedantic = c.in.opts.Pedantic
 	c.trace = newTracer(c)
-	c.begin(s.cfg())
+	c.auth.begin(s.cfg())
 	return c
 }
 
 // serve runs the connection from its INFO to its end. When it returns, there is no writer any more.
 func (c *client) serve() {
 	c.debug("Client connection created")
-	entered := c.enter()
-	c.startTimers()
+	entered := (&opening{c: c}).run()
+	c.timers.start()
 	switch {
 	case !entered:
 	case c.rejected != nil:
 		c.end(c.rejected)
 	default:
-		c.readLoop()
+		c.in.loop()
 	}
 	c.srv.readers.Done()
-	if c.open() { // the server is stopping: take messages that others still publish
-		<-c.srv.quiet
+	if c.isOpen() { // the server is stopping: take messages that others still publish
+		<-c.srv.readersDone
 		c.shut(ServerShutdown, "")
 	}
 	c.retire()
 	c.discardInput()
-	<-c.finished
-	c.stopTimers()
+	<-c.writerDone
+	c.timers.stop()
 	c.conn.Close()
 	c.mu.Lock()
 	reason := c.reason
@@ -148,77 +113,16 @@ func (c *client) debug(text string) {
 	}
 }
 
-// readLoop parses and routes until the connection or the server ends.
-func (c *client) readLoop() {
-	defer c.recoverReader()
-	err := c.readAll()
-	switch {
-	case err == nil, errors.Is(err, os.ErrDeadlineExceeded): // ended or kicked
-	case errors.Is(err, io.EOF):
-		c.shut(ClientClosed, "")
-	default:
-		c.shut(ReadError, "")
-	}
-}
-
-// readAll reads to the end, through the transport if there is one. The bytes that its handshake has
-// left unread come first.
-func (c *client) readAll() error {
-	w := c.transport
-	if w == nil {
-		if len(c.early) > 0 && !c.handle(c.early) {
-			return nil
-		}
-		return c.sock.readAll(c.handle)
-	}
-	if !w.open(nil) {
-		return w.err
-	}
-	if err := c.sock.readAll(w.open); err != nil {
-		return err
-	}
-	return w.err
-}
-
-// handle routes the bytes of one read as one batch. It reports whether to go on.
-func (c *client) handle(batch []byte) bool {
-	now := time.Now().UnixNano()
-	c.lastInput.Store(now)
-	if (c.seen != c.srv.cfg() || c.parse.MustAuth) && !c.prepareBatch(batch) {
-		return false
-	}
-	c.trace.came(batch)
-	c.route = c.srv.router()
-	c.route.now = now
-	err := c.parse.Feed(batch, c)
-	c.finishBatch()
-	c.srv.release(c.route)
-	c.route = nil
-	c.flush()
-	if v := violationOf(err); v != nil {
-		c.end(v)
-		return false
-	}
-	return !c.stop.Load()
-}
-
-// finishBatch brings the messages routed so far to their destinations, and publishes the counts.
-func (c *client) finishBatch() {
-	c.route.settle()
-	c.usage.count(c.route)
-	c.route.finish(nil)
-}
-
 // end closes for a violation of the protocol or its limits.
 func (c *client) end(v *violation) {
 	if c.shut(v.reason, v.text) {
-		c.fault(v)
+		c.logError(v)
 	}
 }
 
-// fault logs why the connection ends, unless there were too many such lines recently.
-func (c *client) fault(err error) {
-	if left, ok := c.srv.faultLines.Take(); ok && left == 0 {
+// logError logs why the connection ends, unless there were too many such lines recently.
+func (c *client) logError(err error) {
+	if left, ok := c.srv.errorLines.Take(); ok && left == 0 {
 		c.logger().Error(err.Error())
 	} else if ok {
 		c.logger().Error(err.Error(), "left_out", left)
@@ -226,8 +130,8 @@ func (c *client) fault(err error) {
 }
 
 // shut ends the connection: text goes out as the last -ERR if it is not empty, then the pending
-// bytes are written, unless the reason rules that out. The first reason wins; shut reports whether
-// this was it.
+// bytes are written, unless the reason rules that out. Only the first call has an effect; shut
+// reports whether it was the first.
 func (c *client) shut(reason CloseReason, text string) bool {
 	c.mu.Lock()
 	if c.reason != 0 {
@@ -240,7 +144,7 @@ func (c *client) shut(reason CloseReason, text string) bool {
 	c.closeFor(reason)
 	c.mu.Unlock()
 	c.retire()
-	c.flush()
+	c.out.flush()
 	return true
 }
 
@@ -254,9 +158,8 @@ func (c *client) closeFor(reason CloseReason) {
 		c.abort()
 		return
 	}
-	c.sayWhy(reason)
-	c.stop.Store(true)
-	c.conn.SetReadDeadline(past) // ends the reader
+	c.out.endWebSocket(reason)
+	c.stopReading()
 }
 
 // abort drops the pending bytes and ends reads and writes. c.mu is held.
@@ -265,24 +168,11 @@ func (c *client) abort() {
 	c.stop.Store(true)
 	c.out.discard()
 	c.conn.SetDeadline(past)
-	if c.room != nil {
-		close(c.room)
-		c.room = nil
-	}
-	c.settle()
+	c.out.releaseRouters()
+	c.finishOutput()
 }
 
-// tlsInfo tells of the connection's TLS; nil = it has none.
-func (c *client) tlsInfo() *TLSInfo {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.transport == nil || c.transport.tls == nil {
-		return nil
-	}
-	return c.transport.tls.info
-}
-
-func (c *client) open() bool {
+func (c *client) isOpen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reason == 0
@@ -290,81 +180,97 @@ func (c *client) open() bool {
 
 func (c *client) logger() *slog.Logger {
 	from := c.conn.RemoteAddr().String()
-	switch c.door {
-	case doorInProcess:
+	switch c.from {
+	case inProcess:
 		from = "in-process"
-	case doorUnix:
+	case onUnix:
 		from = "unix"
 	}
 	return c.srv.cfg().Logger.With("client", from, "cid", c.id)
 }
 
-// discardInput reads on while the last bytes are written and, for a short time,
-// after the client has been told that nothing more comes: a client that sends
-// before it reads could otherwise not get at its reason.
+// discardInput reads on while the last bytes are written and, for a short time, after the end of
+// the output: a client that sends before it reads could otherwise not receive its reason.
 func (c *client) discardInput() {
 	c.mu.Lock()
-	if !c.settled && !c.aborted {
+	if !c.finished && !c.aborted {
 		c.conn.SetReadDeadline(time.Now().Add(c.srv.cfg().WriteDeadline))
 	}
 	c.mu.Unlock()
-	io.CopyN(io.Discard, c.conn, drainBytes) // whatever ends it, the connection is closed next
+	io.CopyN(io.Discard, c.conn, drainBytes) // with or without an error, the connection is closed next
 }
 
-// cut ends the connection and drops the pending bytes.
-func (c *client) cut() {
+// drop ends the connection and drops the pending bytes.
+func (c *client) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.abort()
 }
 
-// kick ends the reader's present or next read.
-func (c *client) kick() {
+// stopReading ends the reader's present or next read.
+func (c *client) stopReading() {
 	c.stop.Store(true)
 	c.conn.SetReadDeadline(past)
 }
 
-// append adds protocol bytes, which are never dropped. Their amount is bounded by the bytes that
-// the client itself sends, and together with messages by max_pending. The caller has to flush them.
-func (c *client) append(b ...[]byte) {
-	c.mu.Lock()
-	slow := c.appendLocked(b...)
-	c.mu.Unlock()
-	if slow {
-		c.logSlow()
+// finishOutput ends the output once the connection has ended and its last byte has
+// been written, or never will be. c.mu is held.
+func (c *client) finishOutput() {
+	if c.reason == 0 || c.finished || c.out.flushing || !c.listed && !c.aborted {
+		return
 	}
-}
-
-// appendLocked is append; it reports whether that has closed the connection.
-func (c *client) appendLocked(b ...[]byte) (slow bool) {
-	if c.reason != 0 {
-		return false
+	c.finished = true
+	close(c.writerDone)
+	if c.transport != nil && !c.aborted {
+		c.transport.closeNotify()
 	}
-	c.out.append(b...)
-	if slow = c.out.pending > c.srv.cfg().MaxPending; slow {
-		c.closeFor(SlowConsumerPendingBytes)
+	half, ok := c.conn.(interface{ CloseWrite() error })
+	if c.aborted || !ok || half.CloseWrite() != nil {
+		c.conn.SetReadDeadline(past)
+		return
 	}
-	return slow
-}
-
-func (c *client) logSlow() {
-	c.logger().Warn(fmt.Sprintf("Slow Consumer Detected: MaxPending of %d Exceeded", c.srv.cfg().MaxPending))
-}
-
-// dropSubscriptions takes all of the client's subscriptions out of the index.
-func (c *client) dropSubscriptions() {
-	c.mu.Lock()
-	subs := c.subs
-	c.subs = nil
-	for _, s := range subs {
-		s.closed = true
-	}
-	c.mu.Unlock()
-	for _, s := range subs {
-		c.srv.subs.remove(s)
-	}
+	c.conn.SetReadDeadline(time.Now().Add(drainTime))
 }
 
 func appendErr(dst []byte, text string) []byte {
 	return append(append(append(dst, "-ERR '"...), text...), "'\r\n"...)
+}
+
+// LevelTrace is the level of the lines that Config.Trace asks for.
+const LevelTrace = slog.LevelDebug - 4
+
+// tracer logs the operations of one connection, as the reference server does: received ones with
+// "<<-", sent ones with "->>".
+type tracer struct {
+	in, out protocol.Trace // of the reader, of the writer
+}
+
+// newTracer returns nil if nothing is traced. A connection is traced from its beginning or not at
+// all: from the middle of a payload on, lines could not be distinguished from data.
+func newTracer(c *client) *tracer {
+	if !c.srv.cfg().Trace {
+		return nil
+	}
+	log := func(arrow string) func(string) {
+		return func(text string) {
+			if c.srv.cfg().Trace {
+				c.logger().Log(context.Background(), LevelTrace, arrow+" "+text)
+			}
+		}
+	}
+	return &tracer{in: protocol.Trace{Log: log("<<-")}, out: protocol.Trace{Log: log("->>")}}
+}
+
+// received logs the bytes of a read.
+func (t *tracer) received(b []byte) {
+	if t != nil {
+		t.in.Feed(b)
+	}
+}
+
+// sent logs n bytes that were written of a slab.
+func (t *tracer) sent(s *slab, n int) {
+	if t != nil && !s.control {
+		t.out.Feed(s.unwritten()[:n])
+	}
 }

@@ -38,7 +38,7 @@ var ErrOpenListen = errors.New("bus: refusing to listen beyond loopback without 
 type Config struct {
 	Host string `reload:"no"` // address to listen on; "" = 127.0.0.1
 	Port int    `reload:"no"` // 0 = 4222, -1 = any free port
-	// ServerName is told to clients; "" = the server's id.
+	// ServerName is the name in INFO; "" = the server's id.
 	ServerName string `reload:"no"`
 
 	MaxPayload     int   // bytes of one message with its header; 0 = 1 MiB
@@ -49,8 +49,8 @@ type Config struct {
 	MaxClosed      int   `reload:"no"` // ended connections that are remembered; 0 = 10,000
 	MaxSubTokens   int   // tokens of a subject in SUB; 0 = no limit
 
-	// NoHeaders has clients told that there are none: HPUB is refused, and messages reach clients
-	// without their headers.
+	// NoHeaders switches headers off in INFO: HPUB is refused, and messages reach clients without
+	// their headers.
 	NoHeaders bool `reload:"no"`
 
 	SlowConsumers SlowPolicy // at MaxPending; 0 = the connection is closed
@@ -71,12 +71,12 @@ type Config struct {
 	// not where it listens; "" = it is.
 	Advertise string `reload:"yes"`
 
-	// LameDuckDuration is how long LameDuck takes to let go of all clients; 0 = 2 min.
-	// It begins with LameDuckGrace, in which they may leave by themselves; 0 = 10 s.
+	// LameDuckDuration is the time in which LameDuck closes all clients; 0 = 2 min. It begins with
+	// LameDuckGrace, in which they may leave by themselves; 0 = 10 s.
 	LameDuckDuration time.Duration `reload:"yes"`
 	LameDuckGrace    time.Duration `reload:"yes"`
-	// MigrateTo lists URLs of other servers, which clients are told in lame duck mode
-	// so that they go there.
+	// MigrateTo lists URLs of other servers, which INFO names in lame duck mode so that clients go
+	// there.
 	MigrateTo []string `reload:"yes"`
 
 	// Credentials that clients must give: a token, or a user with a password, or
@@ -86,12 +86,12 @@ type Config struct {
 	Users                     []User
 	// NoAuthUser names the one of Users that clients without credentials are.
 	NoAuthUser string
-	// Permissions are those of clients whose user has none of its own.
+	// Permissions apply to clients whose user has none of its own.
 	Permissions *Permissions
 
 	// TLS makes the port of Host secure; nil = plain.
 	TLS *TLS
-	// WebSocket opens a second door; nil = none.
+	// WebSocket opens a second listener; nil = none.
 	WebSocket *WebSocket
 	// Unix is the path of a further socket to listen on; "" = none. Only the server's user may open
 	// the file. Such clients are treated as those on loopback: the port's credentials are required,
@@ -158,9 +158,7 @@ func (c *Config) check() error {
 	switch {
 	case c.Port < -1 || c.Port > 65535:
 		return fmt.Errorf("bus: port %d is out of range", c.Port)
-	case min(int64(c.MaxPayload), int64(c.MaxControlLine), c.MaxPending, int64(c.MaxConns)) < 0:
-		return errors.New("bus: a limit is negative")
-	case c.MaxSubs < -1, min(c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
+	case c.MaxSubs < -1, c.MaxPending < 0, min(c.MaxPayload, c.MaxControlLine, c.MaxConns, c.MaxSubTokens, c.MaxClosed, c.PingMax) < 0:
 		return errors.New("bus: a limit is negative")
 	case min(c.PingInterval, c.WriteDeadline, c.AuthTimeout, c.LameDuckDuration, c.LameDuckGrace) < 0:
 		return errors.New("bus: a duration is negative")

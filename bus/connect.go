@@ -54,22 +54,23 @@ func (o *connectOptions) credentials() credentials {
 
 // OnConnect handles the first CONNECT and any later one, which starts the
 // connection afresh: its subscriptions are dropped and it must authenticate.
-func (c *client) OnConnect(options []byte) error {
-	c.finishBatch() // earlier messages belong to the connection as it was
-	if c.greeted {
+func (rd *reader) OnConnect(options []byte) error {
+	c, o := rd.c, &rd.opts
+	rd.finishBatch() // earlier messages belong to the connection as it was
+	if rd.connected {
 		c.dropSubscriptions()
 	}
-	if json.Unmarshal(options, &c.opts) != nil {
+	if json.Unmarshal(options, o) != nil {
 		return errArguments
 	}
 	c.mu.Lock()
-	c.who = c.opts.identity() // also if it is turned away
+	c.identity = o.identity() // also if it is turned away
 	c.mu.Unlock()
-	if err := c.authenticate(c.opts.credentials()); err != nil {
+	if err := c.auth.authenticate(o.credentials()); err != nil {
 		return err
 	}
-	headers := c.opts.Headers && !c.srv.cfg().NoHeaders
-	switch o := &c.opts; {
+	headers := o.Headers && !c.srv.cfg().NoHeaders
+	switch {
 	case o.Account != "", o.NewAccount:
 		return errAuthorization
 	case o.Protocol < 0 || o.Protocol > 1:
@@ -77,21 +78,19 @@ func (c *client) OnConnect(options []byte) error {
 	case o.NoResponders && !headers:
 		return errNoResponders
 	}
-	c.greeted = true
-	c.parse.Headers, c.parse.Pedantic = headers, c.opts.Pedantic
+	rd.connected = true
+	rd.parse.Headers, rd.parse.Pedantic = headers, o.Pedantic
 	c.mu.Lock()
-	c.headers, c.noEcho = headers, !c.opts.Echo
-	c.named()
+	c.headers, c.noEcho = headers, !o.Echo
 	c.mu.Unlock()
-	c.usage.rtt.CompareAndSwap(0, max(c.route.now-c.usage.start.UnixNano(), 1)) // until a PING tells better
-	c.acknowledge()
+	c.timers.rtt.CompareAndSwap(0, max(rd.route.now-c.usage.start.UnixNano(), 1)) // until a PING is answered
+	rd.acknowledge()
 	return nil
 }
 
 const (
-	// protocolVersion is the release of the reference server whose client
-	// protocol this is: clients switch features on by it. The product's own
-	// name stands in gitCommit.
+	// protocolVersion is the release of the reference server whose client protocol this is: clients
+	// switch features on by it. The product's own name stands in gitCommit.
 	protocolVersion = "2.12.0"
 	gitCommit       = "paddock"
 	// apiLevel is the level of JetStream's requests that this release announces, with or without
@@ -128,7 +127,7 @@ type info struct {
 	APILevel      int      `json:"api_lvl"`
 }
 
-// infoLine is the INFO for c; connected makes it the second one, which names the user of the
+// infoLine returns the INFO for c; connected makes it the second one, which names the user of the
 // connection.
 func (s *Server) infoLine(c *client, connected bool) []byte {
 	i := info{
@@ -139,7 +138,7 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		GitCommit:    gitCommit,
 		Go:           runtime.Version(),
 		Host:         s.cfg().Host,
-		Port:         max(s.cfg().Port, 0),
+		Port:         orDefault(s.listenPort(onTCP), max(s.cfg().Port, 0)),
 		Headers:      !s.cfg().NoHeaders,
 		AuthRequired: s.cfg().asksForCredentials(),
 		MaxPayload:   s.cfg().MaxPayload,
@@ -147,14 +146,11 @@ func (s *Server) infoLine(c *client, connected bool) []byte {
 		ClientIP:     c.host,
 		APILevel:     apiLevel,
 	}
-	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
-		i.Port = tcp.Port
-	}
-	s.infoDoor(&i, c)
+	s.infoListener(&i, c)
 	s.cfg().advertise(&i)
 	s.infoLameDuck(&i)
 	if !connected {
-		i.Nonce = c.nonce
+		i.Nonce = c.auth.nonce
 	} else {
 		i.ConnectInfo, i.RemoteAccount = true, s.cfg().Account
 		i.AuthRequired = s.cfg().authRequired() // also with a no_auth_user, as the reference has it
@@ -179,26 +175,20 @@ func (c *Config) advertise(i *info) {
 	}
 }
 
-// infoDoor sets the fields that depend on the listener of c.
-func (s *Server) infoDoor(i *info, c *client) {
+// infoListener sets the fields that depend on the listener of c.
+func (s *Server) infoListener(i *info, c *client) {
 	cfg := s.cfg()
-	switch c.door {
-	case doorWebSocket:
+	switch c.from {
+	case onWebSocket:
 		w := cfg.WebSocket
-		i.Host, i.Port = w.Host, max(w.Port, 0)
-		if tcp, ok := s.WebSocketAddr().(*net.TCPAddr); ok {
-			i.Port = tcp.Port
-		}
+		i.Host, i.Port = w.Host, orDefault(s.listenPort(onWebSocket), max(w.Port, 0))
 		i.TLSRequired = w.TLS != nil
 		i.TLSAvailable = w.TLS != nil
-	case doorTCP, doorInProcess:
+	case onTCP, inProcess:
 		if cfg.TLS == nil {
 			return
 		}
-		required := !cfg.TLS.AllowNonTLS || c.tlsFirst.Load()
-		if c.door == doorInProcess {
-			required = false
-		}
+		required := c.from == onTCP && (!cfg.TLS.AllowNonTLS || c.tlsFirst.Load())
 		i.TLSRequired, i.TLSAvailable = required, !required
 		i.TLSVerify = cfg.TLS.verifies()
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The ring forgets what is oldest: connections beyond its bound, and before that
-// the subscriptions of the first.
+// The ring forgets the oldest entries: connections beyond its bound, and before that the
+// subscriptions of the first.
 func TestClosedRingIsBounded(t *testing.T) {
 	r := closedRing{max: 200}
 	for i := range 1000 {
@@ -37,7 +37,7 @@ func TestClosedRingIsBounded(t *testing.T) {
 	}
 }
 
-// What a connection counts, and what the server counts, is the same.
+// The counts of the connections add up to those of the server.
 func TestConnectionsAddUp(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
@@ -49,12 +49,12 @@ func TestConnectionsAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := idleClient(t, s)
-	s.mu.Lock()
-	s.clients[c] = struct{}{}
-	s.mu.Unlock()
-	c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false,\"name\":\"n\",\"user\":\"u\"}\r\nSUB a.* 1\r\nUNSUB 1 3\r\n"))
+	s.conns.mu.Lock()
+	s.conns.clients[c] = struct{}{}
+	s.conns.mu.Unlock()
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false,\"name\":\"n\",\"user\":\"u\"}\r\nSUB a.* 1\r\nUNSUB 1 3\r\n"))
 	for range 4 {
-		c.handle([]byte("PUB a.b 2\r\nhi\r\n"))
+		c.in.handle([]byte("PUB a.b 2\r\nhi\r\n"))
 		if err := l.Publish("a.c", "", nil, []byte("you")); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestSubscriptionsArePaged(t *testing.T) {
 	for i := range 300 {
 		text += fmt.Sprintf("SUB a.%d %d\r\nSUB *.%d.> q %d\r\nSUB b%d.> x%d\r\n", i, 3*i, i, 3*i+1, i, i)
 	}
-	c.handle([]byte(text))
+	c.in.handle([]byte(text))
 	seen := map[string]int{}
 	for offset := 0; offset < 900; offset += 70 {
 		list, total := s.Subscriptions("", offset, 70)

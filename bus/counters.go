@@ -53,13 +53,14 @@ type counters struct {
 
 // add publishes a batch's counts.
 func (c *counters) add(r *router) {
-	if r.inMsgs != 0 {
-		c.inMsgs.Add(r.inMsgs)
-		c.inBytes.Add(r.inBytes)
+	b := &r.counts
+	if b.inMsgs != 0 {
+		c.inMsgs.Add(b.inMsgs)
+		c.inBytes.Add(b.inBytes)
 	}
-	if r.outMsgs != 0 {
-		c.outMsgs.Add(r.outMsgs)
-		c.outBytes.Add(r.outBytes)
+	if b.outMsgs != 0 {
+		c.outMsgs.Add(b.outMsgs)
+		c.outBytes.Add(b.outBytes)
 	}
 	if r.searches != 0 {
 		c.searches.Add(r.searches)
@@ -68,7 +69,7 @@ func (c *counters) add(r *router) {
 			c.maxFanout.Store(r.maxFanout)
 		}
 	}
-	r.inMsgs, r.inBytes, r.outMsgs, r.outBytes = 0, 0, 0, 0
+	b.inMsgs, b.inBytes, b.outMsgs, b.outBytes = 0, 0, 0, 0
 }
 
 // Stats reads the counters. The numbers are each exact, not taken at one instant; they include the
@@ -77,7 +78,7 @@ func (s *Server) Stats() Stats {
 	c := &s.counters
 	st := Stats{
 		Start:            s.start,
-		Connections:      s.connected(),
+		Connections:      s.conns.connected(),
 		TotalConnections: c.connections.Load(),
 		Subscriptions:    s.subs.len(),
 		InMsgs:           c.inMsgs.Load(),
@@ -211,11 +212,7 @@ func (s *snapshot) interested(subject string) iter.Seq[*subscription] {
 				return
 			}
 		}
-		for _, g := range m.groups {
-			if !each(g.members, yield) {
-				return
-			}
-		}
+		(&interest{groups: m.groups}).all(yield)
 	}
 }
 
@@ -273,16 +270,4 @@ func (l *level) all(yield func(*subscription) bool) bool {
 		}
 	}
 	return true
-}
-
-func (c *client) read(s *subscription) SubInfo {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return s.reading(c.id)
-}
-
-func (l *Local) read(s *subscription) SubInfo {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return s.reading(l.id)
 }

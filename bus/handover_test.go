@@ -47,8 +47,8 @@ func TestCallbacksAreHandedOverToOneThatWaits(t *testing.T) {
 	l.mu.Lock()
 	l.waiters--
 	l.mu.Unlock()
-	for l.awaitRoom() { // what that one does when it wakes
-		l.drainOn()
+	for l.awaitRoom() { // as that goroutine does when it wakes
+		l.drainChain()
 	}
 	if calls != 6 || l.waiting != 0 {
 		t.Errorf("%d calls, %d bytes wait", calls, l.waiting)

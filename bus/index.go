@@ -12,9 +12,8 @@ import (
 // subjects that collide.
 var seed = maphash.MakeSeed()
 
-// index finds the subscriptions that a subject reaches. It grows by
-// subscription, never by published subject. Readers work on a snapshot, without
-// a lock.
+// index finds the subscriptions that a subject reaches. It grows by subscription, never by
+// published subject. Readers work on a snapshot, without a lock.
 type index struct {
 	mu  sync.Mutex // taken by writers
 	now atomic.Pointer[snapshot]
@@ -58,48 +57,52 @@ func newIndex() *index {
 
 func (x *index) len() int { return x.now.Load().count }
 
-// insert adds s, whose subject is a well-formed pattern. It is in effect for
-// every snapshot that is taken after it returns.
+// edit is a change of the interest in one pattern by s. It reports whether it has changed anything.
+type edit func(n interest, s *subscription) (interest, bool)
+
+// insert adds s, whose subject is a well-formed pattern. It is in effect for every snapshot that is
+// taken after it returns.
 func (x *index) insert(s *subscription) {
-	wild := subjects.HasWildcard(s.subject)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	next, d := x.change(s.subject)
-	next.count++
-	if wild {
-		d.wild = d.wild.with([]byte(s.subject), s)
-	} else {
-		h := maphash.String(seed, s.subject)
-		n, _ := d.literal.Get(h, []byte(s.subject))
-		d.literal = d.literal.With(h, s.subject, n.with(s))
-	}
-	x.now.Store(next)
+	x.update(s, interest.with, 1)
 	x.inserts.Add(1)
 }
 
 // remove takes s out; an s that is not there, or no longer, is no error.
 func (x *index) remove(s *subscription) {
+	if x.update(s, interest.without, -1) {
+		x.removes.Add(1)
+	}
+}
+
+// update edits the interest in the pattern of s, and adds more to the number of subscriptions. It
+// reports whether there was anything to change.
+func (x *index) update(s *subscription, do edit, more int) (changed bool) {
 	wild := subjects.HasWildcard(s.subject)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	next, d := x.change(s.subject)
-	found := false
 	if wild {
-		d.wild, found = d.wild.without([]byte(s.subject), s)
+		d.wild, changed = d.wild.edit([]byte(s.subject), s, do)
 	} else {
 		h := maphash.String(seed, s.subject)
-		var n interest
-		n, _ = d.literal.Get(h, []byte(s.subject))
-		if n, found = n.without(s); n.empty() {
+		n, _ := d.literal.Get(h, []byte(s.subject))
+		if n, changed = do(n, s); n.empty() {
 			d.literal = d.literal.Without(h, s.subject)
 		} else {
 			d.literal = d.literal.With(h, s.subject, n)
 		}
 	}
-	if found {
-		next.count--
+	if changed {
+		next.count += more
 		x.now.Store(next)
-		x.removes.Add(1)
+	}
+	return changed
+}
+
+// removeAll takes all of subs out.
+func (x *index) removeAll(subs map[string]*subscription) {
+	for _, s := range subs {
+		x.remove(s)
 	}
 }
 
@@ -150,11 +153,6 @@ func (s *snapshot) match(hash uint64, subject []byte, m *matches) {
 	s.lead.wild.match(subject, m)
 }
 
-// match is that of the present snapshot.
-func (x *index) match(subject []byte, m *matches) {
-	x.now.Load().match(maphash.Bytes(seed, subject), subject, m)
-}
-
 // level is one token position in the tree of wildcard patterns. It is never
 // changed in place; nil is an empty one.
 type level struct {
@@ -177,48 +175,25 @@ func (l *level) copied() *level {
 	return &c
 }
 
-// with returns l and s, whose pattern from this level on is given.
-func (l *level) with(pattern []byte, s *subscription) *level {
+// edit returns l with the edited interest in the pattern of s, which is given from this level on;
+// nil if nothing is left.
+func (l *level) edit(pattern []byte, s *subscription, do edit) (edited *level, changed bool) {
 	tok, rest, more := subjects.Cut(pattern)
 	c := l.copied()
 	if string(tok) == subjects.AnyTokens && !more {
-		c.tail = c.tail.with(s)
-		return c
-	}
-	below := c.branch(tok).copied()
-	if more {
-		below = below.with(rest, s)
-	} else {
-		below.interest = below.interest.with(s)
-	}
-	c.setBranch(tok, below)
-	return c
-}
-
-// without returns l without s, nil if nothing is left; found = it was there.
-func (l *level) without(pattern []byte, s *subscription) (rest *level, found bool) {
-	if l == nil {
-		return nil, false
-	}
-	tok, after, more := subjects.Cut(pattern)
-	c := l.copied()
-	if string(tok) == subjects.AnyTokens && !more {
-		c.tail, found = c.tail.without(s)
+		c.tail, changed = do(c.tail, s)
 	} else {
 		below := c.branch(tok)
-		switch {
-		case below == nil:
-			return l, false
-		case more:
-			below, found = below.without(after, s)
-		default:
+		if more {
+			below, changed = below.edit(rest, s, do)
+		} else {
 			below = below.copied()
-			below.interest, found = below.interest.without(s)
+			below.interest, changed = do(below.interest, s)
 		}
 		c.setBranch(tok, below)
 	}
 	switch {
-	case !found:
+	case !changed:
 		return l, false
 	case c.unused():
 		return nil, true
@@ -226,7 +201,7 @@ func (l *level) without(pattern []byte, s *subscription) (rest *level, found boo
 	return c, true
 }
 
-// branch is where the patterns go on that have tok here.
+// branch returns the level below, for the patterns that have tok here.
 func (l *level) branch(tok []byte) *level {
 	if string(tok) == subjects.AnyToken {
 		return l.any

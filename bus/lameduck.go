@@ -18,68 +18,54 @@ const lameDuckStep = time.Second
 // ErrLameDuck refuses to enter lame duck mode twice.
 var ErrLameDuck = errors.New("bus: already in lame duck mode")
 
-// LameDuck disconnects all clients without sending all of them elsewhere at
-// once. It stops accepting, tells clients by an INFO with ldm and the servers of
-// [Config.MigrateTo], waits for [Config.LameDuckGrace], in which they may leave by
-// themselves, and closes the others in random order, spread over the rest of
-// [Config.LameDuckDuration].
+// LameDuck disconnects all clients without sending all of them elsewhere at once. It stops
+// accepting, tells clients by an INFO with ldm and the servers of [Config.MigrateTo], waits for
+// [Config.LameDuckGrace], in which they may leave by themselves, and closes the others in random
+// order, spread over the rest of [Config.LameDuckDuration].
 //
 // It returns nil when no client is left, and ctx's error if that ends first. The
 // server still serves connected clients, and Local connections: Shutdown ends it.
 func (s *Server) LameDuck(ctx context.Context) error {
-	s.mu.Lock()
-	switch {
-	case s.stopping:
-		s.mu.Unlock()
-		return ErrClosed
-	case s.deserted != nil:
-		s.mu.Unlock()
-		return ErrLameDuck
-	}
-	s.deserted = make(chan struct{})
-	s.lame.Store(true)
-	s.noticeDeserted()
-	doors, clients := s.doors, s.clientList()
-	s.mu.Unlock()
-	cfg := s.cfg()
-	cfg.Logger.Info("Entering lame duck mode, stop accepting new clients")
-	closeDoors(doors)
-	for _, c := range clients {
-		c.tellLameDuck()
-	}
-	if left, err := s.awaitDeserted(ctx, cfg.LameDuckGrace); left || err != nil {
+	if err := s.conns.enterLameDuck(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	clients = s.clientList()
-	s.mu.Unlock()
+	s.lame.Store(true)
+	cfg := s.cfg()
+	cfg.Logger.Info("Entering lame duck mode, stop accepting new clients")
+	s.conns.closeListeners()
+	for _, c := range s.conns.all() {
+		c.sendLameDuckInfo()
+	}
+	if left, err := s.awaitDrained(ctx, cfg.LameDuckGrace); left || err != nil {
+		return err
+	}
 	cfg.Logger.Info("Closing existing clients")
-	return s.letGo(ctx, clients, cfg.LameDuckDuration-cfg.LameDuckGrace)
+	return s.closeGradually(ctx, s.conns.all(), cfg.LameDuckDuration-cfg.LameDuckGrace)
 }
 
-// letGo closes clients over at most d.
-func (s *Server) letGo(ctx context.Context, clients []*client, d time.Duration) error {
+// closeGradually closes clients over at most d.
+func (s *Server) closeGradually(ctx context.Context, clients []*client, d time.Duration) error {
 	rand.Shuffle(len(clients), func(i, j int) { clients[i], clients[j] = clients[j], clients[i] })
 	step := min(d/time.Duration(max(len(clients), 1)), lameDuckStep)
 	next := time.Now()
 	for _, c := range clients {
 		c.shut(ServerShutdown, "")
 		next = next.Add(step) // of many clients, the due ones are closed at once
-		if left, err := s.awaitDeserted(ctx, time.Until(next)); left || err != nil {
+		if left, err := s.awaitDrained(ctx, time.Until(next)); left || err != nil {
 			return err
 		}
 	}
 	// Each has its write deadline to take its pending bytes.
-	_, err := s.awaitDeserted(ctx, s.cfg().WriteDeadline+drainTime)
+	_, err := s.awaitDrained(ctx, s.cfg().WriteDeadline+drainTime)
 	return err
 }
 
-// awaitDeserted waits for d, and reports whether no client was left before.
-func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool, err error) {
+// awaitDrained waits for d, and reports whether no client was left before.
+func (s *Server) awaitDrained(ctx context.Context, d time.Duration) (left bool, err error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-s.deserted:
+	case <-s.conns.drained:
 		return true, nil
 	case <-ctx.Done():
 		return false, fmt.Errorf("bus: lame duck: %w", ctx.Err())
@@ -90,31 +76,19 @@ func (s *Server) awaitDeserted(ctx context.Context, d time.Duration) (left bool,
 	}
 }
 
-// noticeDeserted ends lame duck mode's wait once no client is connected. s.mu is held.
-func (s *Server) noticeDeserted() {
-	if s.deserted == nil || len(s.clients) > 0 {
-		return
-	}
-	select {
-	case <-s.deserted:
-	default:
-		close(s.deserted)
-	}
-}
-
-// tellLameDuck sends the INFO of lame duck mode, if the client takes one unasked. A
+// sendLameDuckInfo sends the INFO of lame duck mode, if the client takes one unasked. A
 // client that has not had its second INFO yet learns it from that one.
-func (c *client) tellLameDuck() {
+func (c *client) sendLameDuckInfo() {
 	c.mu.Lock()
 	informed := c.informed
 	c.mu.Unlock()
 	if informed {
-		c.append(c.srv.infoLine(c, true))
-		c.flush()
+		c.out.send(c.srv.infoLine(c, true))
+		c.out.flush()
 	}
 }
 
-// infoLameDuck adds where to go from here.
+// infoLameDuck adds lame duck mode and the addresses of other servers.
 func (s *Server) infoLameDuck(i *info) {
 	if i.LameDuck = s.lame.Load(); !i.LameDuck {
 		return
@@ -128,8 +102,8 @@ func (s *Server) infoLameDuck(i *info) {
 	}
 }
 
-// serverAddress is the host:port of a server's URL, which needs no scheme and no
-// port. web tells that it is for WebSocket clients.
+// serverAddress returns the host:port of a server's URL, which needs no scheme and no port. web =
+// it is for WebSocket clients.
 func serverAddress(text string) (address string, web bool) {
 	if !strings.Contains(text, "://") {
 		text = "nats://" + text

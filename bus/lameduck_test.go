@@ -12,8 +12,7 @@ import (
 	"paddock/bus"
 )
 
-// lameDucks runs f in a bubble of fake time with n clients that have had their
-// second INFO.
+// lameDucks runs f in a bubble of fake time with n clients that have had their second INFO.
 func lameDucks(t *testing.T, cfg bus.Config, n int, f func(t *testing.T, s *bus.Server, peers []*peer)) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := bus.New(cfg)

@@ -21,62 +21,59 @@ const (
 	acceptPauseMax = time.Second
 	// acceptLogEvery keeps a long lack of file descriptors from filling the log.
 	acceptLogEvery = time.Second
-	// maxTurnedAway is how many refused connections are told why at once;
-	// those beyond it are just closed.
-	maxTurnedAway = 64
 )
 
-// doorKind is the kind of a connection's listener.
-type doorKind uint8
+// listenerKind is the way on which a connection has come.
+type listenerKind uint8
 
 const (
-	doorTCP doorKind = iota
-	doorWebSocket
-	doorUnix
-	doorInProcess
+	onTCP listenerKind = iota
+	onWebSocket
+	onUnix
+	inProcess
 )
 
 // connectionType returns its name in configurations.
-func (k doorKind) connectionType() ConnectionType {
+func (k listenerKind) connectionType() ConnectionType {
 	switch k {
-	case doorWebSocket:
+	case onWebSocket:
 		return ConnectionWebSocket
-	case doorInProcess:
+	case inProcess:
 		return ConnectionInProcess
 	default:
 		return ConnectionStandard
 	}
 }
 
-// door is one listener.
-type door struct {
-	kind doorKind
+// listener is one place where the server takes connections.
+type listener struct {
+	kind listenerKind
 	ln   net.Listener
 }
 
-// Start listens at every door of the configuration, and serves in the background
+// Start opens every listener of the configuration, and serves in the background
 // until Shutdown. If one cannot be opened, none is.
 func (s *Server) Start() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.conns.mu.Lock()
+	defer s.conns.mu.Unlock()
 	switch {
-	case s.stopping:
+	case s.conns.stopping:
 		return ErrClosed
-	case s.doors != nil:
+	case s.conns.listeners != nil:
 		return ErrStarted
 	}
 	cfg := s.cfg()
-	doors, err := cfg.openDoors()
+	listeners, err := cfg.openListeners()
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
-	s.doors = doors
+	s.conns.listeners = listeners
 	if cfg.MaxPayload > largePayload {
 		cfg.Logger.Warn("max_payload above 8 MiB: messages of that size hold up all others", "max_payload", cfg.MaxPayload)
 	}
-	for _, d := range doors {
-		cfg.Logger.Info(d.line(cfg))
-		s.running.Go(func() { s.acceptLoop(d) })
+	for _, l := range listeners {
+		cfg.Logger.Info(l.line(cfg))
+		s.running.Go(func() { s.acceptLoop(l) })
 	}
 	if cfg.TLS != nil && !cfg.TLS.AllowNonTLS {
 		cfg.Logger.Info("TLS required for client connections")
@@ -84,35 +81,35 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// openDoors opens all, or none.
-func (c *Config) openDoors() (doors []*door, err error) {
+// openListeners opens all, or none.
+func (c *Config) openListeners() (all []*listener, err error) {
 	defer func() {
 		if err != nil {
-			closeDoors(doors)
-			doors = nil
+			closeAll(all)
+			all = nil
 		}
 	}()
 	ln, err := c.listenTCP(c.Host, c.Port)
 	if err != nil {
-		return doors, err
+		return all, err
 	}
-	doors = append(doors, &door{doorTCP, ln})
+	all = append(all, &listener{onTCP, ln})
 	if w := c.WebSocket; w != nil {
 		if ln, err = c.listenTCP(w.Host, w.Port); err != nil {
-			return doors, fmt.Errorf("websocket: %w", err)
+			return all, fmt.Errorf("websocket: %w", err)
 		}
-		doors = append(doors, &door{doorWebSocket, ln})
+		all = append(all, &listener{onWebSocket, ln})
 	}
 	if c.Unix != "" {
 		if ln, err = listen.Private(c.Unix); err != nil {
-			return doors, err
+			return all, err
 		}
-		doors = append(doors, &door{doorUnix, ln})
+		all = append(all, &listener{onUnix, ln})
 	}
-	return doors, nil
+	return all, nil
 }
 
-// listenTCP refuses an open address that anybody could use.
+// listenTCP refuses an address beyond loopback that asks for no credentials.
 func (c *Config) listenTCP(host string, port int) (net.Listener, error) {
 	addr, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(host, fmt.Sprint(max(port, 0))))
 	if err != nil {
@@ -124,67 +121,71 @@ func (c *Config) listenTCP(host string, port int) (net.Listener, error) {
 	return net.ListenTCP("tcp", addr)
 }
 
-func closeDoors(doors []*door) {
-	for _, d := range doors {
-		d.ln.Close()
+func closeAll(listeners []*listener) {
+	for _, l := range listeners {
+		l.ln.Close()
 	}
 }
 
 // line returns the log line of an open listener; tools wait for it.
-func (d *door) line(cfg *Config) string {
+func (l *listener) line(cfg *Config) string {
 	switch {
-	case d.kind == doorTCP:
-		return "Listening for client connections on " + d.under(cfg.Host)
-	case d.kind == doorUnix:
-		return "Listening for unix socket clients on " + d.ln.Addr().String()
+	case l.kind == onTCP:
+		return "Listening for client connections on " + l.hostPort(cfg.Host)
+	case l.kind == onUnix:
+		return "Listening for unix socket clients on " + l.ln.Addr().String()
 	case cfg.WebSocket.TLS != nil:
-		return "Listening for websocket clients on wss://" + d.under(cfg.WebSocket.Host)
+		return "Listening for websocket clients on wss://" + l.hostPort(cfg.WebSocket.Host)
 	default:
-		return "Listening for websocket clients on ws://" + d.under(cfg.WebSocket.Host)
+		return "Listening for websocket clients on ws://" + l.hostPort(cfg.WebSocket.Host)
 	}
 }
 
-// under is where the door is, its host as the configuration has it: the system's
+// hostPort returns the address of the listener, its host as the configuration has it: the system's
 // name of 0.0.0.0 would be [::], which tools do not expect.
-func (d *door) under(host string) string {
-	tcp, ok := d.ln.Addr().(*net.TCPAddr)
+func (l *listener) hostPort(host string) string {
+	tcp, ok := l.ln.Addr().(*net.TCPAddr)
 	if !ok {
-		return d.ln.Addr().String()
+		return l.ln.Addr().String()
 	}
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// Addr is where the server listens for clients; nil before Start.
-func (s *Server) Addr() net.Addr { return s.doorAddr(doorTCP) }
+// Addr returns the address of the listener for clients; nil before Start.
+func (s *Server) Addr() net.Addr { return s.listenAddr(onTCP) }
 
-// WebSocketAddr is where it listens for WebSocket clients; nil before Start, and
+// WebSocketAddr returns the address of the listener for WebSocket clients; nil before Start, and
 // without [Config.WebSocket].
-func (s *Server) WebSocketAddr() net.Addr { return s.doorAddr(doorWebSocket) }
+func (s *Server) WebSocketAddr() net.Addr { return s.listenAddr(onWebSocket) }
 
-// UnixAddr is the socket's path; nil before Start, and without [Config.Unix].
-func (s *Server) UnixAddr() net.Addr { return s.doorAddr(doorUnix) }
+// UnixAddr returns the socket's path; nil before Start, and without [Config.Unix].
+func (s *Server) UnixAddr() net.Addr { return s.listenAddr(onUnix) }
 
-func (s *Server) doorAddr(kind doorKind) net.Addr {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range s.doors {
-		if d.kind == kind {
-			return d.ln.Addr()
-		}
+func (s *Server) listenAddr(kind listenerKind) net.Addr {
+	if l := s.conns.listener(kind); l != nil {
+		return l.ln.Addr()
 	}
 	return nil
 }
 
-// acceptLoop ends when the door is closed.
-func (s *Server) acceptLoop(d *door) {
+// listenPort returns the TCP port of a listener; 0 = it is not open.
+func (s *Server) listenPort(kind listenerKind) int {
+	if tcp, ok := s.listenAddr(kind).(*net.TCPAddr); ok {
+		return tcp.Port
+	}
+	return 0
+}
+
+// acceptLoop ends when the listener is closed.
+func (s *Server) acceptLoop(l *listener) {
 	pause := acceptPauseMin
 	var logged time.Time
 	for {
-		conn, err := d.ln.Accept()
+		conn, err := l.ln.Accept()
 		switch {
 		case err == nil:
 			pause = acceptPauseMin
-			if s.admit(conn, d.kind) != nil {
+			if s.admit(conn, l.kind) != nil {
 				conn.Close()
 			}
 			continue
@@ -211,49 +212,36 @@ func (s *Server) pause(d time.Duration) {
 }
 
 // admit gives conn its goroutines. It returns an error if conn was not accepted.
-func (s *Server) admit(conn net.Conn, from doorKind) error {
-	if s.pauses.Paused(conn.RemoteAddr()) {
+func (s *Server) admit(conn net.Conn, from listenerKind) error {
+	if s.penalties.Paused(conn.RemoteAddr()) {
 		s.counters.paused.Add(1)
 		return errPaused
 	}
 	c := newClient(s, conn)
-	c.door = from
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopping || s.deserted != nil {
-		return ErrClosed
-	}
-	if len(s.clients)-s.turnedAway >= s.cfg().MaxConns {
-		if s.turnedAway >= maxTurnedAway {
-			s.counters.closed[MaxConnectionsExceeded].Add(1)
-			return errMaxConns
-		}
-		s.turnedAway++
-		c.rejected = errMaxConns
-	}
-	if c.rejected == nil {
-		s.present++
-	}
-	s.clients[c] = struct{}{}
-	s.counters.connections.Add(1)
-	s.readers.Add(1)
-	s.running.Go(func() {
-		c.serve()
-		s.dismiss(c)
+	c.from = from
+	err := s.conns.add(c, s.cfg().MaxConns, func() {
+		s.counters.connections.Add(1)
+		s.readers.Add(1)
+		s.running.Go(func() {
+			c.serve()
+			s.conns.remove(c)
+		})
 	})
-	return nil
+	if err == errMaxConns {
+		s.counters.closed[MaxConnectionsExceeded].Add(1)
+	}
+	return err
 }
 
-// errPaused says that too many wrong secrets have come from an address.
+// errPaused refuses a connection from an address that has sent too many wrong secrets.
 var errPaused = errors.New("bus: the address is paused")
 
-// InProcessConn returns the client's end of a connection without a socket, for
-// clients that speak the protocol; nats.go takes s as its InProcessServer. The
-// server treats it like any network connection, but for TLS, which is left to the
-// client.
+// InProcessConn returns the client's end of a connection without a socket, for clients that speak
+// the protocol; nats.go takes s as its InProcessServer. The server treats it like any network
+// connection, but for TLS, which is left to the client.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	theirs, ours := net.Pipe()
-	if err := s.admit(ours, doorInProcess); err != nil {
+	if err := s.admit(ours, inProcess); err != nil {
 		theirs.Close()
 		return nil, err
 	}

@@ -3,10 +3,11 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"paddock/bus/internal/subjects"
 )
@@ -21,12 +22,12 @@ var (
 	ErrMaxPayload = errors.New("bus: message is larger than max_payload")
 )
 
-// localWait is how many bytes may wait for a Local's callbacks before network
-// publishers that feed it stop reading their sockets.
-const localWait = 4 << 20
+// maxLocalWait bounds the bytes that wait for a Local's callbacks: beyond it, network publishers
+// that feed it stop reading their sockets.
+const maxLocalWait = 4 << 20
 
-// keptInbox is the largest inbox, in messages, that an idle Local keeps.
-const keptInbox = 4096
+// maxIdleInbox is the largest inbox, in messages, that an idle Local keeps.
+const maxIdleInbox = 4096
 
 // Local is an in-process connection: same routing, order and queue groups as a
 // network client, no permissions. Safe for concurrent use.
@@ -35,33 +36,28 @@ const keptInbox = 4096
 // message is among the pending bytes of every matching network client. Messages
 // published by one goroutine keep their order.
 //
-// Callbacks of one Local never run concurrently, and never inside another
-// callback. They run on the goroutine that routed a message: they must not
-// block, and they publish through the Local they belong to. Messages that a callback
-// publishes go to network clients at once and to in-process subscribers after
-// the running batch.
+// Callbacks of one Local never run concurrently, and never inside another callback. They run on the
+// goroutine that routed a message: they must not block, and they publish through the Local they
+// belong to. Messages that a callback publishes go to network clients at once and to in-process
+// subscribers after the running batch.
 //
 // The queue of callbacks is bounded: a network publisher stops reading while
 // more than 4 MiB wait for one Local that is busy, and past
 // [Config.MaxPending] a message is dropped for that Local and counted.
 type Local struct {
-	srv   *Server
-	id    uint64
-	name  string
-	usage usage
+	connection
+	name string
 
-	mu        sync.Mutex
-	room      sync.Cond // the inbox has become shorter
-	closed    bool
-	subs      []*subscription
-	inbox     []localMsg
-	waiting   int64 // bytes of inbox and of the batch that is running
-	draining  bool  // one goroutine is running the callbacks
-	waiters   int   // goroutines in awaitRoom: one of them can take over
-	later     []*Local
-	mark      uint64 // the batch that has this Local in its list
-	delivered deliveryCounts
-	behind    []laggard
+	// Guarded by mu.
+	room     sync.Cond // the inbox has become shorter
+	closed   bool
+	lastKey  uint64 // of a subscription
+	inbox    []localMsg
+	waiting  int64 // bytes of inbox and of the batch that is running
+	draining bool  // one goroutine is running the callbacks
+	waiters  int   // goroutines in awaitRoom: one of them can take over
+	deferred []*Local
+	behind   []laggard
 
 	watching atomic.Bool // set by Congested
 
@@ -81,11 +77,10 @@ var _ endpoint = (*Local)(nil)
 // Local returns a new in-process connection; name is for logs. It needs no
 // listening server, and lives until its Close or the server's Shutdown.
 func (s *Server) Local(name string) *Local {
-	l := &Local{srv: s, id: s.clientIDs.Add(1), name: name}
-	l.usage.start = time.Now()
-	l.usage.active.Store(l.usage.start.UnixNano())
+	l := &Local{name: name}
+	l.start(s)
 	l.room.L = &l.mu
-	s.addLocal(l)
+	s.conns.addLocal(l)
 	return l
 }
 
@@ -95,12 +90,7 @@ func (l *Local) Name() string { return l.name }
 // Publish routes one message. header is a whole header block or empty. The
 // errors are ErrBadSubject, ErrMaxPayload and ErrClosed.
 func (l *Local) Publish(subject, reply string, header, data []byte) error {
-	msgs := [1]Msg{{Subject: subject, Reply: reply, Header: header, Data: data}}
-	if err := l.check(&msgs[0]); err != nil {
-		return err
-	}
-	l.route(msgs[:])
-	return nil
+	return l.PublishBatch([]Msg{{Subject: subject, Reply: reply, Header: header, Data: data}})
 }
 
 // PublishBatch routes msgs in order as one batch: each destination is woken
@@ -111,21 +101,20 @@ func (l *Local) PublishBatch(msgs []Msg) error {
 			return err
 		}
 	}
-	if len(msgs) == 0 {
-		return nil
+	if len(msgs) > 0 {
+		l.route(msgs)
 	}
-	l.route(msgs)
 	return nil
 }
 
 // route takes msgs, which have been checked, to their destinations.
 func (l *Local) route(msgs []Msg) {
 	r, done := l.srv.router(), false
-	defer r.unlessDone(&done, l)
+	defer r.abandonUnless(&done, l)
 	for i := range msgs {
 		l.send(r, &msgs[i])
 	}
-	l.usage.add(r)
+	l.usage.add(&r.counts)
 	r.finish(l)
 	l.srv.release(r)
 	done = true
@@ -180,14 +169,11 @@ func (l *Local) Subscribe(pattern, queue string, fn func([]Msg)) (*Subscription,
 		l.mu.Unlock()
 		return nil, ErrClosed
 	}
-	l.subs = append(l.subs, s)
+	l.lastKey++
+	s.sidText = strconv.FormatUint(l.lastKey, 10)
+	l.add(s)
 	l.mu.Unlock()
-	l.srv.subs.insert(s)
-	l.mu.Lock()
-	closed := s.closed // by a Close that came before the insert
-	l.mu.Unlock()
-	if closed {
-		l.srv.subs.remove(s)
+	if !l.activate(s) {
 		return nil, ErrClosed
 	}
 	return &Subscription{l: l, s: s}, nil
@@ -207,10 +193,7 @@ func (s *Subscription) UnsubscribeAfter(limit uint64) error {
 		l.mu.Unlock()
 		return ErrClosed
 	}
-	ended := s.s.limit(limit)
-	if ended {
-		l.forget(s.s)
-	}
+	ended := l.endAfter(s.s, limit)
 	l.mu.Unlock()
 	if ended {
 		l.srv.subs.remove(s.s)
@@ -222,41 +205,29 @@ func (s *Subscription) UnsubscribeAfter(limit uint64) error {
 // messages have been routed already.
 func (l *Local) Close() error {
 	l.mu.Lock()
-	subs := l.subs
+	subs := l.endAll()
 	for _, m := range l.inbox {
 		l.waiting -= m.msg.size()
 	}
-	l.subs, l.inbox, l.closed = nil, nil, true
-	for _, s := range subs {
-		s.closed = true
-	}
+	l.inbox, l.closed = nil, true
 	l.room.Broadcast()
 	l.mu.Unlock()
-	for _, s := range subs {
-		l.srv.subs.remove(s)
-	}
-	l.srv.dropLocal(l)
+	l.srv.subs.removeAll(subs)
+	l.srv.conns.dropLocal(l)
 	return nil
-}
-
-// forget takes s off the list; the caller holds l.mu.
-func (l *Local) forget(s *subscription) {
-	if i := slices.Index(l.subs, s); i >= 0 {
-		l.subs = slices.Delete(l.subs, i, i+1)
-	}
 }
 
 func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) {
 	m := &r.msg
-	r.letGo()
+	r.unlockClient()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s.ended() {
+	if s.done() {
 		return d
 	}
 	msg := m.forLocal()
 	c, remote := from.(*client)
-	msg.Limited = remote && c.grant.limitsPublish()
+	msg.Limited = remote && c.in.grant.limitsPublish()
 	size := msg.size()
 	if l.waiting+size > l.srv.cfg().MaxPending {
 		l.srv.counters.droppedLocal.Add(1)
@@ -266,8 +237,8 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	if !m.status {
 		s.delivered++
 	}
-	if d.ended = s.ended(); d.ended {
-		l.forget(s)
+	if d.last = s.done(); d.last {
+		delete(l.subs, s.key())
 	}
 	l.inbox = append(l.inbox, localMsg{s, msg})
 	l.waiting += size
@@ -281,15 +252,6 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	return d
 }
 
-func (l *Local) listener(subject []byte) (s *subscription, few bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.subs) > fewListeners {
-		return nil, false
-	}
-	return plainSubscriber(slices.Values(l.subs), subject), true
-}
-
 // handOff leaves the callbacks of locals to the goroutine that runs l's, if
 // there is one: the caller may be inside that callback.
 func (l *Local) handOff(locals []*Local) bool {
@@ -299,8 +261,8 @@ func (l *Local) handOff(locals []*Local) bool {
 		return false
 	}
 	for _, other := range locals {
-		if other != l && !slices.Contains(l.later, other) {
-			l.later = append(l.later, other)
+		if other != l && !slices.Contains(l.deferred, other) {
+			l.deferred = append(l.deferred, other)
 		}
 	}
 	return true
@@ -311,20 +273,20 @@ func (l *Local) handOff(locals []*Local) bool {
 // takes it over.
 func drainAll(locals []*Local, wait bool) {
 	for _, l := range locals {
-		l.drainOn()
+		l.drainChain()
 	}
 	if !wait {
 		return
 	}
 	for _, l := range locals {
 		for l.awaitRoom() {
-			l.drainOn()
+			l.drainChain()
 		}
 	}
 }
 
-// drainOn drains l, and the Locals whose callbacks were left to the drain of l.
-func (l *Local) drainOn() {
+// drainChain drains l, and the Locals whose callbacks were left to the drain of l.
+func (l *Local) drainChain() {
 	work := l.drain()
 	for len(work) > 0 {
 		next := work[0]
@@ -348,14 +310,14 @@ func (l *Local) drain() (later []*Local) {
 		l.inbox = l.spare[:0]
 		l.run(batch)
 		clear(batch)
-		if l.spare = batch[:0]; cap(batch) > keptInbox {
+		if l.spare = batch[:0]; cap(batch) > maxIdleInbox {
 			l.spare = nil
 		}
 		if l.waiters > 0 {
 			break
 		}
 	}
-	later, l.later, l.draining = l.later, nil, false
+	later, l.deferred, l.draining = l.deferred, nil, false
 	l.room.Broadcast()
 	l.mu.Unlock()
 	return later
@@ -400,11 +362,34 @@ func (l *Local) awaitRoom() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters++
-	for l.waiting > localWait && l.draining {
+	for l.waiting > maxLocalWait && l.draining {
 		l.room.Wait()
 	}
 	l.waiters--
 	return !l.draining && len(l.inbox) > 0
+}
+
+// abandonUnless is deferred by in-process publication. The panic goes on to the caller, which may
+// recover, and must find nothing locked.
+func (r *router) abandonUnless(done *bool, l *Local) {
+	if !*done {
+		r.abandon(l.logger())
+	}
+}
+
+// call runs a callback of l. A panic is the callback's own: its messages count as
+// taken, and l goes on.
+func (l *Local) call(fn func([]Msg), msgs []Msg) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			l.srv.logPanic(l.logger(), "a subscription's callback has panicked", fault)
+		}
+	}()
+	fn(msgs)
+}
+
+func (l *Local) logger() *slog.Logger {
+	return l.srv.cfg().Logger.With("client", "local", "name", l.name, "cid", l.id)
 }
 
 // ValidSubject reports whether s can be published to: at least one token, no
@@ -412,14 +397,12 @@ func (l *Local) awaitRoom() bool {
 // bytes above 0x7f are free: subjects are compared as bytes.
 func ValidSubject(s string) bool { return subjects.Valid(s) }
 
-// ValidPattern reports whether s can be subscribed to: as [ValidSubject], but
-// any token may be *, and the last one may be >. The characters * and > inside
-// a longer token are literals.
+// ValidPattern reports whether s can be subscribed to: as [ValidSubject], but any token may be *,
+// and the last one may be >. The characters * and > inside a longer token are literals.
 func ValidPattern(s string) bool {
 	return subjects.Clean(s) && subjects.WellFormedPattern([]byte(s))
 }
 
-// Match reports whether subject is matched by pattern. Tokens * and > of
-// pattern are wildcards, those of subject are not. A subject with an empty
-// token is matched by nothing.
+// Match reports whether subject is matched by pattern. Tokens * and > of pattern are wildcards,
+// those of subject are not. A subject with an empty token is matched by nothing.
 func Match(pattern, subject string) bool { return subjects.Match(pattern, []byte(subject)) }

@@ -25,7 +25,7 @@ func newServer(t *testing.T, cfg bus.Config) *bus.Server {
 	return s
 }
 
-// trace collects what callbacks saw, as "subject:data".
+// trace collects the messages of callbacks, as "subject:data".
 type trace struct {
 	mu   sync.Mutex
 	seen []string
@@ -82,8 +82,8 @@ func TestLocalPublishRunsCallbacksBeforeItReturns(t *testing.T) {
 	}
 }
 
-// What a callback publishes waits for the end of the batch, whichever Local it
-// is for; callbacks are never nested.
+// A message that a callback publishes waits for the end of the batch, for each Local alike;
+// callbacks are never nested.
 func TestLocalPublishFromCallbackIsNotRecursive(t *testing.T) {
 	s := newServer(t, bus.Config{})
 	a, b := s.Local("a"), s.Local("b")
@@ -117,7 +117,7 @@ func TestLocalPublishFromCallbackIsNotRecursive(t *testing.T) {
 	}
 }
 
-// Network clients get what a callback publishes as well.
+// Network clients get the messages that a callback publishes as well.
 func TestLocalAnswersNetworkRequest(t *testing.T) {
 	s := startServer(t, configForTest)
 	l := s.Local("service")
@@ -352,8 +352,8 @@ func TestShutdownDeliversWhatWasPublished(t *testing.T) {
 	}
 }
 
-// What clients have sent before Shutdown is either routed whole or not at all,
-// and several calls of Shutdown wait alike.
+// A message that a client has sent before Shutdown is either routed whole or not at all, and
+// several calls of Shutdown wait alike.
 func TestShutdownDuringTraffic(t *testing.T) {
 	s := startServer(t, configForTest)
 	sub := dialPeer(t, s)

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"maps"
 	"strconv"
 
 	"paddock/bus/internal/protocol"
@@ -23,7 +22,7 @@ type Msg struct {
 	Header []byte
 	Data   []byte
 	// Limited reports, to a callback, that the publisher is a network client whose user has
-	// permissions to publish: its subject says more than its body. Publish ignores it.
+	// permissions to publish: the subject can be trusted more than the body. Publish ignores it.
 	Limited bool
 }
 
@@ -32,9 +31,8 @@ func (m *Msg) size() int64 {
 	return int64(len(m.Subject) + len(m.Reply) + len(m.Header) + len(m.Data))
 }
 
-// message is a publication while it is routed. The forms in which it goes out
-// are made once, when the first destination asks for them. It belongs to one
-// router.
+// message is a publication while it is routed. The forms in which it goes out are made once, when
+// the first destination asks for them. It belongs to one router.
 type message struct {
 	subject, reply []byte
 	header, data   []byte
@@ -63,8 +61,7 @@ func (m *message) reset(subject, reply, header, data []byte) {
 	m.head, m.tail, m.tailH = m.head[:0], m.tail[:0], m.tailH[:0]
 }
 
-// form is a message as receivers of one kind get it: head, the subscription's
-// id, and the rest.
+// form is a message as receivers of one kind get it: head, the subscription's id, and the rest.
 type form struct {
 	head, tail, header, data, end []byte
 }
@@ -73,9 +70,9 @@ func (f *form) size() int {
 	return len(f.head) + len(f.tail) + len(f.header) + len(f.data) + len(f.end)
 }
 
-// as returns m in the receiver's form: a receiver without headers gets a plain
+// formFor returns m in the receiver's form: a receiver without headers gets a plain
 // MSG, header cut and size reduced. payload is the bytes it counts for.
-func (m *message) as(headers bool) (f form, payload int) {
+func (m *message) formFor(headers bool) (f form, payload int) {
 	if len(m.head) == 0 {
 		m.head = append(append(append(m.head, "HMSG "...), m.subject...), ' ')
 	}
@@ -108,8 +105,7 @@ func (m *message) headerTail() []byte {
 	return m.tailH
 }
 
-// forLocal is m for in-process subscribers, copied once if its bytes are only
-// borrowed.
+// forLocal returns m for in-process subscribers, copied once if its bytes are only borrowed.
 func (m *message) forLocal() Msg {
 	if m.copied {
 		return m.local
@@ -136,13 +132,13 @@ func noRespondersHeader(dst, subject []byte) []byte {
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
 func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery) {
-	r.hold(c)
+	r.lockClient(c)
 	if !c.takes(s, r.msg.subject, from) {
 		return d
 	}
-	f, payload := r.msg.as(c.headers)
+	f, payload := r.msg.formFor(c.headers)
 	n := f.size() + len(s.sidText)
-	r.most -= n
+	r.lockBytes -= n
 	o := &c.out
 	t := o.tail
 	if t == nil || t.room() < n || o.pending+int64(n) > c.srv.cfg().MaxPending {
@@ -159,11 +155,11 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	if !r.msg.status {
 		s.delivered++
 	}
-	if d.ended = s.ended(); d.ended {
+	if d.last = s.done(); d.last {
 		delete(c.subs, s.sid)
 	}
-	if c.answers != nil && len(r.msg.reply) > 0 && !c.access.grant.mayPublish(r.msg.reply) {
-		c.answers.request(r.msg.reply, r.clock())
+	if c.auth.answers != nil && len(r.msg.reply) > 0 && !c.auth.grant.mayPublish(r.msg.reply) {
+		c.auth.answers.request(r.msg.reply, r.clock())
 	}
 	r.mark(c)
 	c.delivered.msgs++
@@ -172,10 +168,10 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	return d
 }
 
-// takes says whether c takes messages for s on a subject from a publisher; the
-// broker's own, from nil, pass the filter. c.mu is held.
+// takes reports whether c takes messages for s on a subject from a publisher; the broker's own,
+// from nil, pass the filter. c.mu is held.
 func (c *client) takes(s *subscription, subject []byte, from endpoint) bool {
-	return c.reason == 0 && !s.ended() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && from != nil && s.filter.denies(subject))
+	return c.reason == 0 && !s.done() && !(c.noEcho && from == endpoint(c)) && !(s.filter != nil && from != nil && s.filter.denies(subject))
 }
 
 // mark adds c to the destinations of the batch. c.mu is held.
@@ -189,29 +185,29 @@ func (r *router) mark(c *client) {
 // prepare finds room for a frame of n bytes, writing the pending bytes if they fill a slab, or
 // returns nil if the message is not taken. c is held.
 func (c *client) prepare(n int, s *subscription, r *router, from endpoint) *slab {
-	for c.out.full(n) {
-		r.letGo()
-		c.flush()
-		r.hold(c)
-		if !c.takes(s, r.msg.subject, from) {
-			return nil
-		}
+	if !r.spill(c, n, s, r.msg.subject, from) {
+		return nil
 	}
-	if c.out.pending+int64(n) > c.srv.cfg().MaxPending && !c.makeRoom(n) {
+	if c.out.pending+int64(n) > c.srv.cfg().MaxPending && !c.out.makeRoom(n) {
 		if c.reason != 0 {
-			r.letGo()
-			c.logSlow()
+			r.unlockClient()
+			c.out.logSlow()
 		}
 		return nil
 	}
 	return c.out.grow(n)
 }
 
-func (c *client) listener(subject []byte) (s *subscription, few bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.subs) > fewListeners {
-		return nil, false
+// spill writes the pending bytes of c, which is held, while they fill a slab so that a frame of n
+// bytes would begin another. It returns false if c no longer takes messages for s.
+func (r *router) spill(c *client, n int, s *subscription, subject []byte, from endpoint) bool {
+	for c.out.full(n) {
+		r.unlockClient()
+		c.out.flush()
+		r.lockClient(c)
+		if !c.takes(s, subject, from) {
+			return false
+		}
 	}
-	return plainSubscriber(maps.Values(c.subs), subject), true
+	return true
 }

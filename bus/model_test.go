@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The model: what a broker with these connections has to deliver, in 60 lines.
+// The model: the deliveries that a broker with these connections has to make, in 60 lines.
 type model struct{ subs []*modelSub }
 
 type modelSub struct {
@@ -16,7 +16,7 @@ type modelSub struct {
 	pattern, queue string
 	delivered, max int
 	ended          bool
-	got            []string // what the broker delivered
+	got            []string // the deliveries of the broker
 	want           []string // plain: exactly this
 }
 
@@ -75,8 +75,8 @@ func modelMatch(p, s []string) bool {
 	}
 }
 
-// TestModel plays random histories: each publication is followed by a PING on
-// every connection, so that what came is known before the next step.
+// TestModel plays random histories: each publication is followed by a PING on every connection, so
+// that the deliveries are known before the next step.
 func TestModel(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { playRandom(t, rand.New(rand.NewPCG(seed, 1)), 150) })
@@ -120,7 +120,7 @@ func playRandom(t *testing.T, rng *rand.Rand, steps int) {
 	}
 }
 
-// checkPublished collects what one publication brought and counts the queues.
+// checkPublished collects the deliveries of one publication and counts the queues.
 func checkPublished(t *testing.T, m *model, peers []*peer, from int, queues map[string][]*modelSub, id string) {
 	t.Helper()
 	perQueue := make(map[string]int)

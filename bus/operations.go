@@ -32,70 +32,71 @@ type reserved struct {
 const reservedQueue = "_sys_"
 
 // reply appends protocol bytes for the client whose batch is routed.
-func (c *client) reply(b ...[]byte) {
-	c.route.breakOff()
-	c.append(b...)
+func (rd *reader) reply(b ...[]byte) {
+	rd.route.endRun()
+	rd.c.out.send(b...)
 }
 
 // acknowledge answers a successful operation of a verbose client.
-func (c *client) acknowledge() {
-	if c.opts.Verbose {
-		c.reply(okLine)
+func (rd *reader) acknowledge() {
+	if rd.opts.Verbose {
+		rd.reply(okLine)
 	}
 }
 
 // refuse answers with an -ERR that leaves the connection open.
-func (c *client) refuse(text string) {
-	c.reply(appendErr(nil, text))
-	c.debug(text)
+func (rd *reader) refuse(text string) {
+	rd.reply(appendErr(nil, text))
+	rd.c.debug(text)
 }
 
-func (c *client) deny(format string, args ...any) {
-	c.srv.counters.refused.Add(1)
-	c.refuse(fmt.Sprintf(format, args...))
+func (rd *reader) deny(format string, args ...any) {
+	rd.c.srv.counters.refused.Add(1)
+	rd.refuse(fmt.Sprintf(format, args...))
 }
 
-// OnInvalidSubject tells a pedantic client; its message is routed all the same.
-func (c *client) OnInvalidSubject() { c.refuse(textInvalidPublish) }
+// OnInvalidSubject warns a pedantic client. Its message is still routed.
+func (rd *reader) OnInvalidSubject() { rd.refuse(textInvalidPublish) }
 
-func (c *client) OnPublish(p *protocol.Publication) error {
-	r := c.route
+func (rd *reader) OnPublish(p *protocol.Publication) error {
+	c := rd.c
+	r := rd.route
 	if p.Header > 0 && tracesOnly(p.Payload[:p.Header]) {
-		r.settle()
-		r.receive(p)
+		r.routeRun()
+		r.counts.receive(len(p.Payload))
 		c.srv.counters.traceOnly.Add(1)
-		c.acknowledge()
+		rd.acknowledge()
 		return nil
 	}
 	if r.run.continues(p) {
 		r.run.add(p)
 		return nil
 	}
-	r.settle()
+	r.routeRun()
 	to := r.lookup(p.Subject)
 	switch {
-	case to.denied, c.grant != nil && !to.permits(c.grant, p.Subject) && !c.answer(p.Subject):
-		r.receive(p)
-		c.deny(textDeniedPublish, p.Subject)
+	case to.denied, rd.grant != nil && !to.permits(rd.grant, p.Subject) && !rd.answer(p.Subject):
+		r.counts.receive(len(p.Payload))
+		rd.deny(textDeniedPublish, p.Subject)
 		return nil
 	case len(p.Reply) > 0 && (isReserved(p.Reply, reservedReplies) || c.srv.denied(p.Reply)):
-		r.receive(p)
-		c.deny(textDeniedReply, p.Reply)
+		r.counts.receive(len(p.Payload))
+		rd.deny(textDeniedReply, p.Reply)
 		return nil
-	case to.empty() && (len(p.Reply) == 0 || !c.opts.NoResponders):
-		c.acknowledge()
-		r.receive(p)
+	case to.empty() && (len(p.Reply) == 0 || !rd.opts.NoResponders):
+		rd.acknowledge()
+		r.counts.receive(len(p.Payload))
 		return nil
-	case to.begins(p) && (c.grant == nil || to.may) && !c.opts.Verbose && !c.opts.Pedantic:
+	case to.begins(p) && (rd.grant == nil || to.permitted) && !rd.opts.Verbose && !rd.opts.Pedantic:
 		r.run.begin(to, c, p)
 		return nil
 	}
-	c.acknowledge()
+	rd.acknowledge()
 	r.msg.reset(p.Subject, p.Reply, p.Payload[:p.Header], p.Payload[p.Header:])
 	if r.msg.exact = p.Exact; len(p.Exact) == 0 {
-		r.msg.exact = c.parse.Written
+		r.msg.exact = rd.parse.Written
 	}
-	if !r.route(to, c) && len(p.Reply) > 0 && c.opts.NoResponders {
+	if !r.route(to, c) && len(p.Reply) > 0 && rd.opts.NoResponders {
 		r.noResponders(c)
 	}
 	return nil
@@ -107,7 +108,7 @@ var (
 	traceOnly = []byte("\r\nNats-Trace-Only:")
 )
 
-// tracesOnly says whether a message is not to be delivered: it asks for a report of where it
+// tracesOnly reports whether a message is not to be delivered: it asks for a report of where it
 // would go, which is not made here.
 func tracesOnly(header []byte) bool {
 	_, value, found := bytes.Cut(header, traceOnly)
@@ -132,14 +133,15 @@ func isReserved(subject []byte, list []reserved) bool {
 }
 
 // answer uses up a permission to answer a request.
-func (c *client) answer(subject []byte) bool {
-	if c.grant.answers == nil {
+func (rd *reader) answer(subject []byte) bool {
+	c := rd.c
+	if rd.grant.answers == nil {
 		return false
 	}
-	c.route.letGo()
+	rd.route.unlockClient()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.answers != nil && c.answers.take(subject)
+	return c.auth.answers != nil && c.auth.answers.take(subject)
 }
 
 // refusal is the answer to a SUB that is not accepted. The connection stays open.
@@ -148,40 +150,34 @@ type refusal struct {
 	counter *atomic.Uint64 // nil = none
 }
 
-func (c *client) OnSubscribe(subject, queue, sid []byte) error {
+func (rd *reader) OnSubscribe(subject, queue, sid []byte) error {
+	c := rd.c
 	s := &subscription{owner: c, subject: string(subject), queue: string(queue), sidText: string(sid) + " "}
 	s.sid = s.sidText[:len(sid)]
-	c.usage.active.Store(c.route.now)
-	c.route.breakOff()
-	added, refused := c.addSubscription(s, subject)
+	c.usage.active.Store(rd.route.now)
+	rd.route.endRun()
+	added, refused := rd.addSubscription(s, subject)
 	if refused != nil {
 		if refused.counter != nil {
 			refused.counter.Add(1)
 		}
-		c.refuse(refused.text)
+		rd.refuse(refused.text)
 		return nil
 	}
 	if added {
-		c.srv.subs.insert(s)
-		c.mu.Lock()
-		taken := s.closed // by a reload, before it was in the index
-		c.mu.Unlock()
-		if taken {
-			c.srv.subs.remove(s)
-		}
+		c.activate(s) // unless a reload has closed it
 	}
-	c.acknowledge()
+	rd.acknowledge()
 	return nil
 }
 
-// addSubscription puts s among the client's own, unless it is refused, or known
-// already.
-func (c *client) addSubscription(s *subscription, subject []byte) (added bool, refused *refusal) {
-	cfg := c.srv.cfg()
+// addSubscription puts s among the client's own, unless it is refused, or known already.
+func (rd *reader) addSubscription(s *subscription, subject []byte) (added bool, refused *refusal) {
+	c, cfg := rd.c, rd.c.srv.cfg()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case s.queue == reservedQueue, !c.access.maySubscribe(s):
+	case s.queue == reservedQueue, !c.auth.maySubscribe(s):
 		return false, &refusal{deniedSubscription(s), &c.srv.counters.refused}
 	case cfg.MaxSubTokens > 0 && 1+bytes.Count(subject, []byte{subjects.Separator}) > cfg.MaxSubTokens:
 		return false, &refusal{fmt.Sprintf(textTooManyTokens, s.subject), &c.srv.counters.refused}
@@ -192,11 +188,8 @@ func (c *client) addSubscription(s *subscription, subject []byte) (added bool, r
 	case !subjects.WellFormedPattern(subject):
 		return false, &refusal{textInvalidSubject, nil}
 	}
-	s.filter = c.access.grant.filterFor(s.subject, s.queue)
-	if c.subs == nil {
-		c.subs = make(map[string]*subscription)
-	}
-	c.subs[s.sid] = s
+	s.filter = c.auth.grant.filterFor(s.subject, s.queue)
+	c.add(s)
 	return true, nil
 }
 
@@ -207,49 +200,46 @@ func deniedSubscription(s *subscription) string {
 	return fmt.Sprintf(textDeniedSubscribe, s.subject)
 }
 
-func (c *client) OnUnsubscribe(sid []byte, limit uint64) error {
-	c.usage.active.Store(c.route.now)
-	c.route.breakOff()
+func (rd *reader) OnUnsubscribe(sid []byte, limit uint64) error {
+	c := rd.c
+	c.usage.active.Store(rd.route.now)
+	rd.route.endRun()
 	c.mu.Lock()
 	s := c.subs[string(sid)]
-	ended := s != nil && s.limit(limit)
-	if ended {
-		delete(c.subs, s.sid)
-	}
+	ended := s != nil && c.endAfter(s, limit)
 	c.mu.Unlock()
 	if ended {
 		c.srv.subs.remove(s)
 	}
-	c.acknowledge()
+	rd.acknowledge()
 	return nil
 }
 
 // OnPing ends the batch so far, so that its counters and callbacks come before
 // the PONG, as the messages in the destinations' pending bytes do.
-func (c *client) OnPing() error {
-	c.finishBatch()
-	first := c.greeted && !c.infoSent
-	c.infoSent = c.infoSent || first
-	if !first || c.opts.Protocol < 1 {
-		c.reply(pongLine)
+func (rd *reader) OnPing() error {
+	c := rd.c
+	rd.finishBatch()
+	first := rd.connected && !rd.infoSent
+	rd.infoSent = rd.infoSent || first
+	if !first || rd.opts.Protocol < 1 {
+		rd.reply(pongLine)
 		return nil
 	}
 	c.mu.Lock()
 	c.informed = true // before INFO is made: a change of lame duck mode that it misses is sent after it
 	c.mu.Unlock()
-	c.reply(pongLine, c.srv.infoLine(c, true))
+	rd.reply(pongLine, c.srv.infoLine(c, true))
 	return nil
 }
 
-func (c *client) OnPong() error {
-	c.usage.pong(c.route.now)
-	c.pingsOut.Store(0)
-	c.answered.Store(true)
+func (rd *reader) OnPong() error {
+	rd.c.timers.pong(rd.route.now)
 	return nil
 }
 
 // OnInfo ignores an INFO of a client.
-func (c *client) OnInfo(options []byte) error {
+func (rd *reader) OnInfo(options []byte) error {
 	if json.Unmarshal(options, new(info)) != nil {
 		return errArguments
 	}

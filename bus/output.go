@@ -14,8 +14,7 @@ const (
 	smallSlab = 4 << 10
 	// largeSlab is the size of one write: a batch of blockSize and the growth of its messages.
 	largeSlab = 128 << 10
-	// ageSteps is how finely the age of pending bytes is known: to this part of
-	// the write deadline.
+	// ageSteps is the precision of the age of pending bytes, as a part of the write deadline.
 	ageSteps = 16
 )
 
@@ -28,10 +27,10 @@ var (
 type slab struct {
 	buf  []byte
 	from int // bytes before it were written or dropped
-	// control says that it is a control frame of WebSocket, as it goes out.
+	// control = it is a control frame of WebSocket, as it goes out.
 	control bool
-	// shared is whose bytes these are if others have them too: they are not changed.
-	shared *text
+	// shared owns the bytes if other slabs have them too: they are not changed. nil = none.
+	shared *sharedText
 }
 
 // newSlab returns an empty slab with room for n bytes.
@@ -48,7 +47,7 @@ func newSlab(n int) *slab {
 
 func (s *slab) room() int { return cap(s.buf) - len(s.buf) }
 
-func (s *slab) rest() []byte { return s.buf[s.from:] }
+func (s *slab) unwritten() []byte { return s.buf[s.from:] }
 
 // release gives an empty slab back. Those of other sizes are garbage.
 func (s *slab) release() {
@@ -71,23 +70,23 @@ func (s *slab) release() {
 // output is the pending output of a connection: whole frames, in order. There is at most one
 // writer, the goroutine that has set flushing: one of its own, or one that has routed a batch and
 // found no other. An empty output holds no memory. The fields are guarded by the client's lock,
-// except for the bytes of flying, which belong to the writer.
+// except for the bytes of inFlight, which belong to the writer.
 type output struct {
-	slabs    []*slab // in order, without flying
+	slabs    []*slab // in order, without inFlight
 	tail     *slab   // the last of slabs, to which bytes are appended; nil = none
-	flying   *slab   // in a write
+	inFlight *slab   // in a write
 	urgent   []byte  // a control frame, to be written next
 	last     []byte  // a control frame, to be written when all else has been
 	pending  int64   // bytes not written yet
 	flushing bool
-	stuck    bool   // the writer is a goroutine that may have to wait
+	blocking bool   // the writer is a goroutine that may have to wait
 	written  uint64 // bytes since the connection began
-	ages     []age  // while stuck: how long bytes have been pending
-	noted    uint64 // up to where ages know
+	ages     []age  // while blocking: how long bytes have been pending
+	agedTo   uint64 // up to where ages know
 }
 
-// age says that the bytes from position at on, up to that of the next age, have
-// been pending since the given time, or came less than a step after it.
+// age is the time since which the bytes from position at on, up to the position of the next age,
+// have been pending; some were appended up to a step later.
 type age struct {
 	at    uint64
 	since time.Time
@@ -105,8 +104,8 @@ func (o *output) grow(n int) *slab {
 		return o.tail
 	}
 	// The small one is too small: its contents go on in a large one.
-	o.tail = newSlab(max(len(t.rest())+n, largeSlab))
-	o.tail.buf = append(o.tail.buf, t.rest()...)
+	o.tail = newSlab(max(len(t.unwritten())+n, largeSlab))
+	o.tail.buf = append(o.tail.buf, t.unwritten()...)
 	o.slabs[len(o.slabs)-1] = o.tail
 	t.release()
 	return o.tail
@@ -128,8 +127,8 @@ func (o *output) append(parts ...[]byte) {
 // share adds frames that others get too, without copying them, if they are a large part of t. It is
 // for a client that does not keep up: it may have megabytes pending, which are not worth their
 // place in the processor's cache.
-func (o *output) share(t *text) bool {
-	if !o.stuck || len(t.buf) < cap(t.buf)/4*3 {
+func (o *output) share(t *sharedText) bool {
+	if !o.blocking || len(t.buf) < cap(t.buf)/4*3 {
 		return false
 	}
 	t.refs.Add(1)
@@ -140,37 +139,36 @@ func (o *output) share(t *text) bool {
 	return true
 }
 
-// own makes the slab's bytes its own.
-func (s *slab) own() {
+// unshare makes the slab's bytes its own.
+func (s *slab) unshare() {
 	if t := s.shared; t != nil {
 		s.buf, s.shared = bytes.Clone(s.buf), nil
 		t.release()
 	}
 }
 
-// full says whether a frame of n bytes would begin another slab, so that it is
-// time to write.
+// full reports whether a frame of n bytes would begin another slab, so that it is time to write.
 func (o *output) full(n int) bool {
 	return !o.flushing && o.tail != nil && o.tail.room() < n && cap(o.tail.buf) != smallSlab
 }
 
 // next selects the next bytes to write; false = nothing is pending.
 func (o *output) next() bool {
-	if o.flying != nil {
+	if o.inFlight != nil {
 		return true
 	}
 	switch {
 	case o.urgent != nil:
-		o.flying, o.urgent = &slab{buf: o.urgent, control: true}, nil
+		o.inFlight, o.urgent = &slab{buf: o.urgent, control: true}, nil
 		return true
 	case len(o.slabs) > 0:
 	case o.last != nil:
-		o.flying, o.last = &slab{buf: o.last, control: true}, nil
+		o.inFlight, o.last = &slab{buf: o.last, control: true}, nil
 		return true
 	default:
 		return false
 	}
-	o.flying = o.slabs[0]
+	o.inFlight = o.slabs[0]
 	if len(o.slabs) == 1 {
 		o.slabs[0], o.slabs, o.tail = nil, o.slabs[:0], nil
 	} else {
@@ -192,32 +190,32 @@ func (o *output) setLast(frame []byte) {
 	o.last = frame
 }
 
-// wrote accounts for n bytes of flying and reports whether that was all of it.
+// wrote accounts for n bytes of inFlight and reports whether that was all of it.
 func (o *output) wrote(n int) bool {
 	o.pending -= int64(n)
 	o.written += uint64(n)
-	o.flying.from += n
+	o.inFlight.from += n
 	for len(o.ages) > 1 && o.ages[1].at <= o.written {
 		o.ages = o.ages[1:]
 	}
-	if o.flying.from < len(o.flying.buf) {
+	if o.inFlight.from < len(o.inFlight.buf) {
 		return false
 	}
-	o.flying.release()
-	o.flying = nil
+	o.inFlight.release()
+	o.inFlight = nil
 	return true
 }
 
-// rest ends the writer's work.
-func (o *output) rest() {
-	o.flushing, o.stuck, o.ages = false, false, nil
+// endWrite ends the writer's work.
+func (o *output) endWrite() {
+	o.flushing, o.blocking, o.ages = false, false, nil
 }
 
 // discard drops everything that is not in a write.
 func (o *output) discard() {
 	o.pending = 0
-	if o.flying != nil {
-		o.pending = int64(len(o.flying.rest()))
+	if o.inFlight != nil {
+		o.pending = int64(len(o.inFlight.unwritten()))
 	}
 	for _, s := range o.slabs {
 		s.release()
@@ -225,31 +223,31 @@ func (o *output) discard() {
 	o.slabs, o.tail, o.urgent, o.last = nil, nil, nil, nil
 }
 
-// land drops the bytes of a failed write.
-func (o *output) land() {
-	if o.flying != nil {
-		o.pending -= int64(len(o.flying.rest()))
-		o.flying.release()
-		o.flying = nil
+// dropInFlight drops the bytes of a failed write.
+func (o *output) dropInFlight() {
+	if o.inFlight != nil {
+		o.pending -= int64(len(o.inFlight.unwritten()))
+		o.inFlight.release()
+		o.inFlight = nil
 	}
 }
 
-// note remembers when the bytes that are pending came, while they have to wait.
-func (o *output) note(now time.Time, deadline time.Duration) {
+// noteAge remembers when the bytes that are pending came, while they have to wait.
+func (o *output) noteAge(now time.Time, deadline time.Duration) {
 	n := len(o.ages)
 	end := o.written + uint64(o.pending)
 	switch {
 	case n == 0:
 		o.ages = append(o.ages, age{at: o.written, since: now})
-	case end > o.noted && now.Sub(o.ages[n-1].since) >= deadline/ageSteps:
-		o.ages = append(o.ages, age{at: o.noted, since: now})
+	case end > o.agedTo && now.Sub(o.ages[n-1].since) >= deadline/ageSteps:
+		o.ages = append(o.ages, age{at: o.agedTo, since: now})
 	}
-	o.noted = end
+	o.agedTo = end
 }
 
-// oldest is since when the oldest pending byte has waited.
+// oldest returns the time since which the oldest pending byte has waited.
 func (o *output) oldest() (since time.Time, waiting bool) {
-	if !o.stuck || len(o.ages) == 0 {
+	if !o.blocking || len(o.ages) == 0 {
 		return time.Time{}, false
 	}
 	return o.ages[0].since, true
@@ -264,7 +262,7 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 		for at := s.from; at < len(s.buf) && gone < n; {
 			size, bytes, line := frameSize(s.buf[at:])
 			if line != nil && may(line) {
-				s.own()
+				s.unshare()
 				copy(s.buf[s.from+size:], s.buf[s.from:at]) // the rest moves up
 				s.from += size
 				gone += size
@@ -288,13 +286,12 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 	for i := 1; i < len(o.ages); i++ {
 		o.ages[i].at -= min(uint64(gone), o.ages[i].at-o.ages[0].at)
 	}
-	o.noted -= min(uint64(gone), o.noted)
+	o.agedTo -= min(uint64(gone), o.agedTo)
 	return messages, payload, gone
 }
 
-// frameSize is the size of the frame that b begins with; line is a message's
-// first line and payload the bytes that it counts for. line is nil for other
-// frames.
+// frameSize returns the size of the frame that b begins with; line is a message's first line and
+// payload the bytes that it counts for. line is nil for other frames.
 func frameSize(b []byte) (size, payload int, line []byte) {
 	end := bytes.IndexByte(b, '\n') + 1
 	if b[0] != 'M' && b[0] != 'H' {

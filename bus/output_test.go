@@ -41,8 +41,8 @@ func TestOutputAgainstModel(t *testing.T) {
 			if !o.next() {
 				return
 			}
-			n = min(n, len(o.flying.rest()))
-			sent = append(sent, o.flying.rest()[:n]...)
+			n = min(n, len(o.inFlight.unwritten()))
+			sent = append(sent, o.inFlight.unwritten()[:n]...)
 			o.wrote(n)
 		}
 		for i := range 400 {
@@ -72,7 +72,7 @@ func TestOutputAgainstModel(t *testing.T) {
 			}
 		}
 		for o.next() {
-			write(len(o.flying.rest()))
+			write(len(o.inFlight.unwritten()))
 		}
 		if o.pending != 0 || o.tail != nil || len(o.slabs) != 0 {
 			t.Fatalf("%d pending at the end, %d slabs", o.pending, len(o.slabs))
@@ -108,11 +108,11 @@ func TestAgeOfPendingBytes(t *testing.T) {
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	var o output
 	o.append(make([]byte, 100))
-	o.flushing, o.stuck = true, true
-	o.note(at(0), deadline)
+	o.flushing, o.blocking = true, true
+	o.noteAge(at(0), deadline)
 	for s := 1; s <= 10; s++ {
 		o.append(make([]byte, 10))
-		o.note(at(s), deadline)
+		o.noteAge(at(s), deadline)
 	}
 	o.next()
 	expect := func(when string, want int) {
@@ -129,7 +129,7 @@ func TestAgeOfPendingBytes(t *testing.T) {
 	o.wrote(55)
 	expect("in the sixth", 6)
 	o.wrote(45)
-	o.rest()
+	o.endWrite()
 	if _, waiting := o.oldest(); waiting {
 		t.Error("waiting with nothing pending")
 	}
@@ -154,14 +154,14 @@ func TestFrameSize(t *testing.T) {
 // Clients that do not keep up share equal output. A client that drops or writes a part of it
 // changes nothing for the others.
 func TestSharedText(t *testing.T) {
-	whole := newText()
+	whole := newSharedText()
 	whole.buf = make([]byte, 0, 48)
 	for i := range 3 {
 		whole.buf = fmt.Appendf(whole.buf, "MSG a %d 1\r\n%d\r\n", i, i)
 	}
 	want := string(whole.buf)
 	var one, other, free output
-	one.stuck, other.stuck = true, true
+	one.blocking, other.blocking = true, true
 	if !one.share(whole) || !other.share(whole) || free.share(whole) {
 		t.Fatal("who is stuck shares, and nobody else")
 	}
@@ -169,10 +169,10 @@ func TestSharedText(t *testing.T) {
 		t.Fatalf("%d references", whole.refs.Load())
 	}
 	messages, _, _ := one.dropOldest(1, func(line []byte) bool { return string(line) == "MSG a 1 1" })
-	if messages != 1 || string(one.slabs[0].rest()) != want[:14]+want[28:] {
-		t.Errorf("%d dropped, left %q", messages, one.slabs[0].rest())
+	if messages != 1 || string(one.slabs[0].unwritten()) != want[:14]+want[28:] {
+		t.Errorf("%d dropped, left %q", messages, one.slabs[0].unwritten())
 	}
-	if got := string(other.slabs[0].rest()); got != want {
+	if got := string(other.slabs[0].unwritten()); got != want {
 		t.Errorf("the other one has %q", got)
 	}
 	other.next()

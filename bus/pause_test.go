@@ -28,7 +28,7 @@ func TestWrongSecretsPauseAnAddress(t *testing.T) {
 	try := func(ip, token string) (last string) {
 		ours, theirs := net.Pipe()
 		defer ours.Close()
-		if err := s.admit(fromElsewhere{theirs, net.ParseIP(ip)}, doorTCP); err != nil {
+		if err := s.admit(fromElsewhere{theirs, net.ParseIP(ip)}, onTCP); err != nil {
 			theirs.Close()
 			return ""
 		}
@@ -77,7 +77,7 @@ func TestWrongSecretsPauseAnAddress(t *testing.T) {
 	}
 }
 
-// A client may have so many subscriptions where nothing else is said.
+// A client may have the default number of subscriptions if the configuration has no other.
 func TestSubscriptionsAreBoundedByDefault(t *testing.T) {
 	for given, want := range map[int]int{0: DefaultMaxSubs, -1: -1, 7: 7} {
 		if cfg, err := (Config{MaxSubs: given}).withDefaults(); err != nil || cfg.MaxSubs != want {

@@ -68,7 +68,7 @@ func (p *peer) more() bool {
 	}
 }
 
-// line returns the next line with its end, or what there is at the end of input.
+// line returns the next line with its end, or the rest at the end of input.
 func (p *peer) line() string {
 	for {
 		if i := bytes.IndexByte(p.buf, '\n'); i >= 0 {
@@ -148,8 +148,7 @@ func (p *peer) write(format string, args ...any) {
 	}
 }
 
-// sync sends PING and reads to its PONG. It returns the sids of the messages
-// that came before it.
+// sync sends PING and reads to its PONG. It returns the sids of the messages that came before it.
 func (p *peer) sync() (sids []int) {
 	p.t.Helper()
 	p.write("PING\r\n")

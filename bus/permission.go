@@ -51,8 +51,7 @@ func (g *grant) limitsPublish() bool {
 	return g != nil && (g.publish.limited || len(g.publish.deny.Entries) > 0)
 }
 
-// mayPublish decides about a subject that is published to; answers to requests
-// are another matter.
+// mayPublish decides about a subject that is published to; answers to requests are another matter.
 func (g *grant) mayPublish(subject []byte) bool {
 	p := &g.publish
 	return (!p.limited || p.allow.Has(subject)) && !p.deny.Has(subject)
@@ -257,8 +256,8 @@ type User struct {
 type Permissions struct {
 	Publish   SubjectPermission
 	Subscribe SubjectPermission // an entry may name a queue behind the subject: "orders.* workers"
-	// AllowResponses lets the receiver of a request publish to its reply subject, whatever Publish
-	// permits. An empty Publish.Allow then permits nothing else. nil = no.
+	// AllowResponses lets the receiver of a request publish to its reply subject, even if Publish
+	// does not permit it. An empty Publish.Allow then permits nothing else. nil = no.
 	AllowResponses *ResponsePermission
 }
 

@@ -34,7 +34,7 @@ func (l literal) publish(subject string) bool {
 	return (len(p.Allow) == 0 || slices.ContainsFunc(p.Allow, match)) && !slices.ContainsFunc(p.Deny, match)
 }
 
-// delivered says whether a subscription that has been accepted gets subject.
+// delivered reports whether a subscription that has been accepted gets subject.
 func (l literal) delivered(subject, queue string) bool {
 	return !slices.ContainsFunc(l.p.Subscribe.Deny, func(e string) bool {
 		pattern, q, named := strings.Cut(e, " ")
@@ -42,7 +42,7 @@ func (l literal) delivered(subject, queue string) bool {
 	})
 }
 
-// covered says whether the entries without queue permit every subject of pattern.
+// covered reports whether the entries without queue permit every subject of pattern.
 func (l literal) covered(pattern string, all []string) bool {
 	if len(l.p.Subscribe.Allow) == 0 {
 		return true
@@ -120,8 +120,8 @@ func TestPermissionsAgainstTheirMeaning(t *testing.T) {
 	}
 }
 
-// subscribesLiterally checks one SUB: what is accepted gets what is permitted and
-// nothing else, and nothing that is permitted as a whole is refused.
+// subscribesLiterally checks one SUB: an accepted one gets the permitted messages and no others,
+// and a pattern that is permitted as a whole is not refused.
 func subscribesLiterally(t *testing.T, l literal, g *grant, pattern, queue string, all []string) {
 	t.Helper()
 	accepted := g.maySubscribe([]byte(pattern), queue)

@@ -86,8 +86,8 @@ func TestSlowConsumersAreClosedAndOthersGoOn(t *testing.T) {
 	if st.InMsgs != count {
 		t.Errorf("in: %d", st.InMsgs)
 	}
-	// 31 MiB went by; two stalled connections may hold max_pending and what
-	// growing a buffer costs.
+	// 31 MiB went by; two stalled connections may hold max_pending and the cost of a growing
+	// buffer.
 	if limit := before + 8*maxPending; peak > limit {
 		t.Errorf("the heap grew from %d to %d bytes", before, peak)
 	}
@@ -100,7 +100,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// What a client that never reads asks for is bounded as well.
+// The answers to a client that never reads are bounded as well.
 func TestEndlessPingsOfOneThatDoesNotRead(t *testing.T) {
 	s := startServer(t, bus.Config{MaxPending: 64 << 10, MaxPayload: 1 << 10})
 	// With less than a few segments of room the kernel drops received segments, and with them the
@@ -191,8 +191,8 @@ func TestAnnouncedSizeTakesNoMemory(t *testing.T) {
 	}
 }
 
-// Patterns that match in every way cost what they are many, not what their
-// combinations would be.
+// The cost of patterns that match in every way grows with their number, not with their
+// combinations.
 func TestWildcardBombs(t *testing.T) {
 	const tokens, deep = 12, 1000
 	s := startServer(t, configForTest)
@@ -218,8 +218,8 @@ func TestWildcardBombs(t *testing.T) {
 	}
 }
 
-// A thousand subscribers that never read cost no more than a thousand times the bound,
-// whatever is done about them, and one that reads gets everything.
+// A thousand subscribers that never read cost no more than a thousand times the bound, under each
+// policy, and a subscriber that reads gets everything.
 func TestThousandSlowConsumers(t *testing.T) {
 	const conns, maxPending, size, count = 1000, 128 << 10, 4 << 10, 160
 	for _, policy := range []bus.SlowPolicy{bus.SlowClose, bus.SlowDropNew, bus.SlowDropOld} {
@@ -255,7 +255,7 @@ func TestThousandSlowConsumers(t *testing.T) {
 			if closed := st.Closed[bus.SlowConsumerPendingBytes]; policy == bus.SlowClose && closed != conns || policy != bus.SlowClose && (closed > 0 || st.Dropped < conns) {
 				t.Errorf("%d closed, %d messages dropped", closed, st.Dropped)
 			}
-			// What is pending, and the rest of the two buffers that it begins and ends in.
+			// The pending bytes, and the rest of the two buffers in which they begin and end.
 			if most := before + conns*(maxPending+(256<<10)); peak > most {
 				t.Errorf("the heap grew from %d to %d MiB", before>>20, peak>>20)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"paddock/bus/internal/protocol"
+	"paddock/bus/internal/websocket"
 )
 
 // CloseReason is why a connection ended. The texts are the ones that monitoring tools of the
@@ -52,7 +53,7 @@ var reasonTexts = [reasonCount]string{
 	TLSHandshakeFailure:         "TLS Handshake Failure",
 }
 
-// CloseReasons are all that there are.
+// CloseReasons returns all reasons.
 func CloseReasons() []CloseReason {
 	var all []CloseReason
 	for r := ClientClosed; r < reasonCount; r++ {
@@ -76,6 +77,25 @@ func (r CloseReason) abrupt() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// closeCode returns the code of WebSocket for a reason.
+func (r CloseReason) closeCode() int {
+	switch r {
+	case ClientClosed:
+		return websocket.CloseNormal
+	case AuthenticationTimeout, AuthenticationFailure, SlowConsumerPendingBytes, SlowConsumerWriteDeadline,
+		MaxConnectionsExceeded, MaxControlLineExceeded:
+		return websocket.ClosePolicy
+	case ParseError, ProtocolViolation, BadClientProtocolVersion:
+		return websocket.CloseProtocolError
+	case MaxPayloadExceeded:
+		return websocket.CloseTooBig
+	case WriteError, ReadError, StaleConnection, ServerShutdown:
+		return websocket.CloseGoingAway
+	default:
+		return websocket.CloseServerError
 	}
 }
 
@@ -105,7 +125,7 @@ var (
 	errProtoVersion  = &violation{"invalid client protocol", BadClientProtocolVersion}
 	errNoResponders  = &violation{"no responders requires headers support", NoRespondersRequiresHeaders}
 	errNoHandshake   = &violation{"Secure Connection - TLS Required", TLSHandshakeFailure}
-	errHandshake     = &violation{"", TLSHandshakeFailure} // what TLS had to say has been said
+	errHandshake     = &violation{"", TLSHandshakeFailure} // TLS has sent its own alert
 	errThrottled     = &violation{"Connection throttling is active. Please try again later.", MaxConnectionsExceeded}
 	errClientErr     = &violation{"", ParseError} // the client sent -ERR
 )

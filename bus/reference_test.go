@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestReference plays the same histories against a real nats-server, so that
-// what they expect is what clients know. It runs when PADDOCK_REFERENCE names
-// that program.
+// TestReference plays the same histories against a real nats-server, so that they expect the
+// behaviour that clients know. It runs when PADDOCK_REFERENCE names that program.
 func TestReference(t *testing.T) {
 	program := os.Getenv("PADDOCK_REFERENCE")
 	if program == "" {

@@ -1,28 +1,21 @@
 package bus
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"reflect"
 	"slices"
-	"time"
 )
 
-// errLater puts off a decision that takes the comparison with a hash.
-var errLater = errors.New("bus: a secret has to be compared with a hash")
-
-// Reload replaces the configuration of a running server. Limits, times, policies,
-// credentials, permissions and the logger take effect at once; a field that is
-// tagged `reload:"no"` must be as it was. If Reload returns an error, which names
-// the field, nothing has changed.
+// Reload replaces the configuration of a running server. Limits, times, policies, credentials,
+// permissions and the logger take effect at once; a field that is tagged `reload:"no"` must be as
+// it was. If Reload returns an error, which names the field, nothing has changed.
 //
-// Clients that may no longer connect get `Authorization Violation` and are
-// closed. Subscriptions that are no longer permitted are ended, and their clients
-// told. Both get nothing more once Reload has returned. A client that is
-// publishing meets its new permissions with its next batch at the latest.
-// Clients beyond a lower [Config.MaxConns] are closed, whichever they are;
-// subscriptions beyond a lower [Config.MaxSubs] stay.
+// Clients that may no longer connect get `Authorization Violation` and are closed. Subscriptions
+// that are no longer permitted are ended, and their clients receive an error. Neither gets any
+// message once Reload has returned. A client that is publishing meets its new permissions with its
+// next batch at the latest. Clients beyond a lower [Config.MaxConns] are closed, in no particular
+// order; subscriptions beyond a lower [Config.MaxSubs] stay.
 func (s *Server) Reload(cfg Config) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -37,33 +30,28 @@ func (s *Server) Reload(cfg Config) error {
 	if err := sameFixed(now, &cfg); err != nil {
 		return err
 	}
-	if err := s.stayGuarded(&cfg); err != nil {
+	if err := s.checkGuarded(&cfg); err != nil {
 		return err
 	}
 	s.live.Store(&cfg)
 	s.subs.renew() // cached receivers hold permissions too
-	s.mu.Lock()
-	clients := s.clientList()
-	s.mu.Unlock()
 	var slow []*client
-	for _, c := range clients {
-		if !c.revise(true) {
+	for _, c := range s.conns.all() {
+		if !c.auth.revise(true) {
 			slow = append(slow, c)
 		}
-		c.retime()
+		c.timers.shorten()
 	}
 	for _, c := range slow {
-		c.revise(false)
+		c.auth.revise(false)
 	}
-	s.turnAway(cfg.MaxConns)
+	s.closeExcess(cfg.MaxConns)
 	return nil
 }
 
-// turnAway closes connections beyond a bound that was lowered, whichever they are.
-func (s *Server) turnAway(bound int) {
-	s.mu.Lock()
-	clients := slices.DeleteFunc(s.clientList(), func(c *client) bool { return c.rejected != nil || !c.open() })
-	s.mu.Unlock()
+// closeExcess closes connections beyond a bound that was lowered, in no particular order.
+func (s *Server) closeExcess(bound int) {
+	clients := slices.DeleteFunc(s.conns.all(), func(c *client) bool { return c.rejected != nil || !c.isOpen() })
 	excess := max(len(clients)-bound, 0)
 	for _, c := range clients[:excess] {
 		c.end(errMaxConns)
@@ -95,9 +83,9 @@ func fixedField(name string) error {
 	return fmt.Errorf("bus: reload: %s cannot change while the server is running", name)
 }
 
-// stayGuarded refuses to take the credentials away from a server that others than
+// checkGuarded refuses to take the credentials away from a server that others than
 // this machine can reach.
-func (s *Server) stayGuarded(next *Config) error {
+func (s *Server) checkGuarded(next *Config) error {
 	if next.AllowOpen || !s.cfg().authRequired() || next.authRequired() {
 		return nil
 	}
@@ -107,68 +95,4 @@ func (s *Server) stayGuarded(next *Config) error {
 		}
 	}
 	return nil
-}
-
-// revise judges the connection again if the configuration is another one than that
-// it has been judged by, and acts on it. With quick it does not if a secret has to
-// be compared with a hash; done says whether it has.
-func (c *client) revise(quick bool) (done bool) {
-	for {
-		c.mu.Lock()
-		before, reason := c.access, c.reason
-		c.mu.Unlock()
-		cfg := c.srv.cfg()
-		if before.cfg == cfg || reason != 0 {
-			return true
-		}
-		a, err := c.rejudge(cfg, &before, quick)
-		switch err {
-		case errLater:
-			return false
-		case errStopping:
-			return true
-		}
-		c.mu.Lock()
-		if c.access.cfg != before.cfg || c.srv.cfg() != cfg {
-			c.mu.Unlock()
-			continue // CONNECT, or another configuration, has come meanwhile
-		}
-		var lost []*subscription
-		if err == nil {
-			lost = c.put(a)
-		} else {
-			c.access.cfg = cfg // judged, and ended below
-		}
-		c.mu.Unlock()
-		if err != nil {
-			c.end(errAuthorization)
-			return true
-		}
-		c.unlist(lost)
-		return true
-	}
-}
-
-// rejudge is judge for a connection that has been judged before.
-func (c *client) rejudge(cfg *Config, before *access, quick bool) (*access, error) {
-	if before.pending && cfg.authRequired() {
-		return &access{cfg: cfg, pending: true}, nil
-	}
-	if quick {
-		if _, p := cfg.logins.claim(&before.given, c, true); p.needed && isHash(p.want) && p.want != before.secret && !c.srv.hasher.known(p.given, p.want) {
-			return nil, errLater
-		}
-	}
-	return c.judge(cfg, before.given, before, false)
-}
-
-// retime lets shorter intervals take effect.
-func (c *client) retime() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	latest := time.Now().Add(c.srv.cfg().PingInterval)
-	if c.timers.ping.After(latest) {
-		c.timers.ping = latest
-	}
-	c.advanceTimer()
 }

@@ -247,7 +247,7 @@ func TestNothingIsDeliveredAfterADeniedReload(t *testing.T) {
 	defer wg.Wait()
 	defer close(stop)
 	publisher := connectAs(t, s, "boss")
-	var now sync.Mutex // held while a message is published: says what it should meet
+	var now sync.Mutex // held while a message is published: the permission that it should meet
 	state := "free"
 	wg.Go(func() {
 		for {

@@ -2,12 +2,12 @@ package bus
 
 import (
 	"hash/maphash"
-	"iter"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
-	"paddock/bus/internal/protocol"
 	"paddock/bus/internal/subjects"
+	"paddock/bus/internal/traffic"
 )
 
 // holdBytes and holdMessages bound how long a router keeps a destination's lock
@@ -17,22 +17,24 @@ const (
 	holdMessages = 64
 )
 
-// endpoint is where subscriptions belong: a network client or a [Local].
+// endpoint is an owner of subscriptions: a network client or a [Local].
 type endpoint interface {
 	// deliver appends r's message for s to the pending bytes, or reports that it did not take it.
 	// It never waits.
 	deliver(s *subscription, r *router, from endpoint) delivery
-	// listener returns a plain subscription of its own that gets subject, or nil,
-	// if it has so few that it is no work to look; few says so.
+	// listener returns a plain subscription of its own that gets subject, or nil. If there are too
+	// many to look through, few is false.
 	listener(subject []byte) (s *subscription, few bool)
 	// read reads the counts of a subscription of its own.
 	read(s *subscription) SubInfo
+	// info reads the counts of the connection.
+	info() ConnInfo
 }
 
 // delivery is the outcome of one message at one subscription.
 type delivery struct {
 	taken   bool
-	ended   bool // it was the subscription's last: it has to leave the index
+	last    bool // it was the subscription's last: it has to leave the index
 	payload int  // bytes that count as sent
 }
 
@@ -40,62 +42,60 @@ type delivery struct {
 // time. Between route and finish, destinations hold bytes that are not being written yet.
 //
 // It may hold the lock of one network client: consecutive messages to one destination need not take
-// it each time. Code that takes another lock calls letGo first.
+// it each time. Code that takes another lock calls unlockClient first.
 type router struct {
-	srv    *Server
-	batch  uint64 // marks the destinations already in clients or locals
-	cache  *receiverCache
-	found  matches
-	walked receivers // by walk; valid until the next one
-	dice   uint64    // for queues and samples
-	share  share
-	msg    message
-	run    run
-	text   []byte // scratch for a message's subject and reply
+	srv      *Server
+	batch    uint64 // marks the destinations already in clients or locals
+	cache    *receiverCache
+	found    matches
+	searched receivers // by search; valid until the next one
+	counts   batchCounts
+	msg      message
+	run      run
+	text     []byte // scratch for a message's subject and reply
 
-	held *client // its lock is held
-	left int     // messages for which it may be held on
-	most int     // bytes, likewise
+	locked       *client // its lock is held
+	lockMessages int     // messages for which it may be held on
+	lockBytes    int     // bytes for which it may be held on
 
 	clients []*client
 	locals  []*Local
 
-	inMsgs, inBytes, outMsgs, outBytes uint64
-	searches, maxFanout                uint64
-	now                                int64 // Unix ns of the batch; 0 = not read yet
+	searches, maxFanout uint64
+	now                 int64 // Unix ns of the batch; 0 = not read yet
 }
 
 func newRouter(s *Server) *router {
-	r := &router{srv: s, batch: s.batches.Add(1), cache: new(receiverCache), dice: rand.Uint64() | 1}
-	r.chooseSample()
+	r := &router{srv: s, batch: s.batches.Add(1), cache: new(receiverCache)}
+	r.counts.table, r.counts.random = s.traffic, random(rand.Uint64()|1)
+	r.counts.scheduleSample()
 	return r
 }
 
-// hold takes the lock of c, unless it is held.
-func (r *router) hold(c *client) {
-	if r.held == c && r.left > 0 && r.most > 0 {
-		r.left--
+// lockClient takes the lock of c, unless it is held.
+func (r *router) lockClient(c *client) {
+	if r.locked == c && r.lockMessages > 0 && r.lockBytes > 0 {
+		r.lockMessages--
 		return
 	}
-	r.letGo()
+	r.unlockClient()
 	c.mu.Lock()
-	r.held, r.left, r.most = c, holdMessages, holdBytes
+	r.locked, r.lockMessages, r.lockBytes = c, holdMessages, holdBytes
 }
 
-// letGo releases the lock that is held.
-func (r *router) letGo() {
-	if c := r.held; c != nil {
-		r.held = nil
+// unlockClient releases the lock that is held.
+func (r *router) unlockClient() {
+	if c := r.locked; c != nil {
+		r.locked = nil
 		c.mu.Unlock()
 	}
 }
 
-// route delivers r.msg to the plain subscriptions of to, and to one member of
-// each queue. It reports whether anybody took it.
+// route delivers r.msg to the plain subscriptions of to, and to one member of each queue. It
+// reports whether any of them took it.
 func (r *router) route(to *receivers, from endpoint) bool {
 	m := &r.msg
-	r.inMsgs++
-	r.inBytes += uint64(len(m.header) + len(m.data))
+	r.counts.receive(len(m.header) + len(m.data))
 	taken := false
 	for _, s := range to.plain {
 		taken = r.offer(s, from) || taken
@@ -106,31 +106,16 @@ func (r *router) route(to *receivers, from endpoint) bool {
 	return taken
 }
 
-// breakOff routes the gathered messages, and releases the lock. It is called before another lock is
+// endRun routes the gathered messages, and releases the lock. It is called before another lock is
 // taken, or before the target of the next messages changes.
-func (r *router) breakOff() {
-	r.settle()
-	r.letGo()
-}
-
-// receive counts a publication that goes nowhere: it has been received all the
-// same.
-func (r *router) receive(p *protocol.Publication) {
-	r.inMsgs++
-	r.inBytes += uint64(len(p.Payload))
-}
-
-// roll is a random number of 31 bits.
-func (r *router) roll() uint64 {
-	r.dice ^= r.dice << 13 // xorshift64, Marsaglia 2003
-	r.dice ^= r.dice >> 7
-	r.dice ^= r.dice << 17
-	return r.dice >> 33
+func (r *router) endRun() {
+	r.routeRun()
+	r.unlockClient()
 }
 
 // offerOne tries the members from a random one on until one takes the message.
 func (r *router) offerOne(members []*subscription, from endpoint) bool {
-	at := int(r.roll() % uint64(len(members)))
+	at := int(r.counts.random.bits() % uint64(len(members)))
 	for range members {
 		if r.offer(members[at], from) {
 			return true
@@ -144,13 +129,13 @@ func (r *router) offerOne(members []*subscription, from endpoint) bool {
 
 func (r *router) offer(s *subscription, from endpoint) bool {
 	d := s.owner.deliver(s, r, from)
-	if d.ended {
-		r.letGo()
+	if d.last {
+		r.unlockClient()
 		r.srv.subs.remove(s)
 	}
 	if d.taken {
-		r.outMsgs++
-		r.outBytes += uint64(d.payload)
+		r.counts.outMsgs++
+		r.counts.outBytes += uint64(d.payload)
 	}
 	return d.taken
 }
@@ -159,10 +144,10 @@ func (r *router) offer(s *subscription, from endpoint) bool {
 // plain subscription of its own.
 func (r *router) noResponders(from endpoint) {
 	request, reply := r.msg.subject, r.msg.reply
-	r.letGo()
+	r.unlockClient()
 	s, few := from.listener(reply)
 	if !few {
-		for _, other := range r.walk(r.srv.subs.now.Load(), maphash.Bytes(seed, reply), reply).plain {
+		for _, other := range r.search(r.srv.subs.now.Load(), maphash.Bytes(seed, reply), reply).plain {
 			if other.owner == from {
 				s = other
 				break
@@ -177,7 +162,7 @@ func (r *router) noResponders(from endpoint) {
 	s.owner.deliver(s, r, nil)
 }
 
-// clock is about when the batch is routed.
+// clock returns about the time at which the batch is routed.
 func (r *router) clock() int64 {
 	if r.now == 0 {
 		r.now = time.Now().UnixNano()
@@ -185,24 +170,11 @@ func (r *router) clock() int64 {
 	return r.now
 }
 
-// fewListeners is how many subscriptions are looked through one by one.
-const fewListeners = 16
-
-// plainSubscriber returns a plain subscription of the list that gets subject.
-func plainSubscriber(subs iter.Seq[*subscription], subject []byte) *subscription {
-	for s := range subs {
-		if s.queue == "" && subjects.Match(s.subject, subject) {
-			return s
-		}
-	}
-	return nil
-}
-
 // finish ends the batch: counters are published, pending bytes of network clients are written,
 // in-process callbacks run. publisher is the Local whose publish this is, nil for a network client.
 func (r *router) finish(publisher *Local) {
-	r.breakOff()
-	r.tellTraffic()
+	r.endRun()
+	r.counts.report()
 	r.srv.counters.add(r)
 	if len(r.clients) > 0 {
 		r.flushClients()
@@ -223,16 +195,33 @@ func (r *router) finish(publisher *Local) {
 	r.locals = r.locals[:0]
 }
 
+// abandon ends the batch of a router that a panic has interrupted. The router is not used again.
+// The message in hand is lost, and so are the messages gathered for a run. Earlier messages are
+// delivered.
+func (r *router) abandon(log *slog.Logger) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.srv.logPanic(log, "a batch that has panicked could not be ended", fault)
+		}
+	}()
+	r.unlockClient()
+	r.run.to = nil
+	r.srv.counters.add(r)
+	r.flushClients()
+	r.forgetClients()
+	drainAll(r.locals, false)
+}
+
 func (r *router) flushClients() {
 	now := r.clock()
 	for _, c := range r.clients {
 		c.usage.active.Store(now)
-		c.flush()
+		c.out.flush()
 	}
 	if r.srv.cfg().SlowConsumers == SlowStall {
-		until := time.Now().Add(stallMost)
+		until := time.Now().Add(maxStall)
 		for _, c := range r.clients {
-			c.awaitRoom(until)
+			c.out.awaitRoom(until)
 		}
 	}
 }
@@ -243,10 +232,10 @@ func (r *router) forgetClients() {
 }
 
 const (
-	// receiverEntries is how many subjects a router remembers; a power of two.
+	// receiverEntries is the number of subjects that a router remembers; a power of two.
 	receiverEntries = 1024
-	// doorEntries is how many subjects that came once are remembered as such.
-	doorEntries = 1024
+	// onceEntries is the number of subjects that are remembered as published once.
+	onceEntries = 1024
 )
 
 // receivers are the receivers of messages to a subject.
@@ -254,19 +243,19 @@ type receivers struct {
 	plain  []*subscription
 	groups []group // one for each queue name
 	denied bool    // network clients must not publish here
-	fan    bool    // publications may form runs
+	fanOut bool    // publications may form runs
 
-	asked *grant // whose permission is known
-	may   bool   // its answer
+	grant     *grant // whose permission is known
+	permitted bool   // its answer
 }
 
 // permits reports whether g lets its user publish to subject, whose receivers these are. It is
 // looked up once for the same user's next messages.
 func (to *receivers) permits(g *grant, subject []byte) bool {
-	if to.asked != g {
-		to.asked, to.may = g, g.mayPublish(subject)
+	if to.grant != g {
+		to.grant, to.permitted = g, g.mayPublish(subject)
 	}
-	return to.may
+	return to.permitted
 }
 
 // empty reports whether the subject has no receiver.
@@ -278,8 +267,7 @@ func (to *receivers) empty() bool { return len(to.plain) == 0 && len(to.groups) 
 // first token or with a wildcard.
 type receiverCache struct {
 	entries [receiverEntries]receiverEntry
-	door    [doorEntries]uint32
-	last    *receiverEntry // the previous one; nil = not stored
+	once    [onceEntries]uint32
 }
 
 type receiverEntry struct {
@@ -290,10 +278,10 @@ type receiverEntry struct {
 	lead    uint64
 	to      receivers
 
-	in, out uint64  // messages of this batch
-	owed    uint64  // published, and not offered to the sketches yet
-	labels  *labels // by which tally was found
-	tally   *tally
+	in, out    uint64          // messages of this batch
+	unreported uint64          // published, and not offered to the sketches yet
+	labels     *traffic.Labels // by which tally was found
+	tally      *traffic.Tally
 }
 
 // lookup returns the receivers of messages to subject. The result is valid until the next call.
@@ -302,10 +290,10 @@ type receiverEntry struct {
 func (r *router) lookup(subject []byte) *receivers {
 	snap := r.srv.subs.now.Load()
 	c := r.cache
-	if e := c.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
+	if e := r.counts.last; e != nil && e.seq == snap.seq && e.subject == string(subject) {
 		return &e.to
 	}
-	r.shareOut()
+	r.counts.endSubject()
 	hash := maphash.Bytes(seed, subject)
 	at := hash % receiverEntries
 	for _, e := range [2]*receiverEntry{&c.entries[at], &c.entries[at^1]} {
@@ -313,23 +301,23 @@ func (r *router) lookup(subject []byte) *receivers {
 			if e.seq != snap.seq {
 				r.renew(e, snap, subject)
 			}
-			r.turnTo(e)
+			r.counts.switchToCached(e)
 			return &e.to
 		}
 	}
-	if door := &c.door[hash>>32%doorEntries]; *door != uint32(hash) {
-		*door = uint32(hash)
-		r.turnAway(subject)
-		return r.walk(snap, hash, subject)
+	if once := &c.once[hash>>32%onceEntries]; *once != uint32(hash) {
+		*once = uint32(hash)
+		r.counts.switchToUncached(subject)
+		return r.search(snap, hash, subject)
 	}
 	e := &c.entries[at]
 	if e.seq > c.entries[at^1].seq {
-		e = &c.entries[at^1] // the one that has not come for longer
+		e = &c.entries[at^1] // the one that was published to longer ago
 	}
-	r.take(e)
+	r.counts.reportEntry(e)
 	*e = receiverEntry{hash: hash, subject: string(subject)}
 	r.renew(e, snap, subject)
-	r.turnTo(e)
+	r.counts.switchToCached(e)
 	return &e.to
 }
 
@@ -338,19 +326,19 @@ func (r *router) renew(e *receiverEntry, snap *snapshot, subject []byte) {
 	tok, _, _ := subjects.Cut(subject)
 	own := snap.domainOf(tok).gen
 	if e.seq == 0 || own != e.own || snap.lead.gen != e.lead {
-		to := r.walk(snap, e.hash, subject)
+		to := r.search(snap, e.hash, subject)
 		e.to = receivers{groups: append([]group(nil), to.groups...), denied: to.denied}
 		e.to.plain = append(e.to.plain, to.plain...)
-		e.to.fan = fans(e.to.plain, e.to.groups)
+		e.to.fanOut = formRuns(e.to.plain, e.to.groups)
 	}
 	e.seq, e.own, e.lead = snap.seq, own, snap.lead.gen
 }
 
-// walk finds the receivers of subject without the cache.
-func (r *router) walk(snap *snapshot, hash uint64, subject []byte) *receivers {
-	to := &r.walked
+// search finds the receivers of subject without the cache.
+func (r *router) search(snap *snapshot, hash uint64, subject []byte) *receivers {
+	to := &r.searched
 	r.searches++
-	to.asked = nil
+	to.grant = nil
 	to.denied = isReserved(subject, reservedSubjects) || r.srv.denied(subject)
 	clear(to.plain)
 	to.plain, to.groups = to.plain[:0], nil

@@ -7,7 +7,7 @@ import (
 	"paddock/bus/internal/protocol"
 )
 
-// runMessages and runBytes bound a run: the messages that one client gets at once.
+// runMessages and runBytes bound a run: the messages that one client gets together.
 const (
 	runMessages = 128
 	runBytes    = 16 << 10
@@ -16,7 +16,7 @@ const (
 // run is publications to one subject that follow each other in a batch and reach several network
 // clients. Each client gets them together: under its lock, which is taken once, and as one text,
 // which those with the same subscription id share. It holds gathered messages back only until other
-// work is due: see [router.settle].
+// work is due: see [router.routeRun].
 type run struct {
 	to      *receivers // nil = nothing has been gathered
 	from    endpoint
@@ -25,29 +25,30 @@ type run struct {
 	size    int // bytes of the pieces
 	payload int // of these, bytes that count as sent
 
-	text *text  // the messages for a subscription
-	sid  string // whose id this is; "" = not made yet
+	text *sharedText // the messages for a subscription
+	sid  string      // whose id this is; "" = not made yet
 }
 
-// text is bytes that several clients share. It does not change while more than one of them has it.
-type text struct {
+// sharedText is bytes that several clients share. It does not change while more than one of them
+// has it.
+type sharedText struct {
 	buf  []byte
 	refs atomic.Int32
 }
 
-var texts = sync.Pool{New: func() any { return &text{buf: make([]byte, 0, runBytes+runBytes/4)} }}
+var sharedTexts = sync.Pool{New: func() any { return &sharedText{buf: make([]byte, 0, runBytes+runBytes/4)} }}
 
-// newText returns an empty one with one reference.
-func newText() *text {
-	t := texts.Get().(*text)
+// newSharedText returns an empty one with one reference.
+func newSharedText() *sharedText {
+	t := sharedTexts.Get().(*sharedText)
 	t.buf = t.buf[:0]
 	t.refs.Store(1)
 	return t
 }
 
-func (t *text) release() {
+func (t *sharedText) release() {
 	if t.refs.Add(-1) == 0 {
-		texts.Put(t)
+		sharedTexts.Put(t)
 	}
 }
 
@@ -57,10 +58,9 @@ type piece struct {
 	data  []byte
 }
 
-// fans says whether publications to r may form runs: if each goes to several
-// network clients, once to each. A client with two subscriptions gets message by
-// message, in their order.
-func fans(plain []*subscription, groups []group) bool {
+// formRuns reports whether publications to r may form runs: if each goes to several network
+// clients, once to each. A client with two subscriptions gets message by message, in their order.
+func formRuns(plain []*subscription, groups []group) bool {
 	if len(plain) < 2 || len(groups) > 0 {
 		return false
 	}
@@ -74,12 +74,12 @@ func fans(plain []*subscription, groups []group) bool {
 	return len(seen) == len(plain)
 }
 
-// begins says whether p, of a client that wants no answers, may begin a run.
+// begins reports whether p, of a client that wants no answers, may begin a run.
 func (to *receivers) begins(p *protocol.Publication) bool {
-	return to.fan && len(p.Exact) > 0 && len(p.Reply) == 0
+	return to.fanOut && len(p.Exact) > 0 && len(p.Reply) == 0
 }
 
-// continues says whether p belongs to the run: its subject was examined when the run began.
+// continues reports whether p belongs to the run: its subject was examined when the run began.
 func (g *run) continues(p *protocol.Publication) bool {
 	return g.to != nil && len(p.Exact) > 0 && len(p.Reply) == 0 && string(p.Subject) == string(g.subject) &&
 		len(g.pieces) < runMessages && g.size+len(p.Exact) <= runBytes
@@ -96,8 +96,8 @@ func (g *run) add(p *protocol.Publication) {
 	g.payload += len(p.Payload)
 }
 
-// as returns the messages as s gets them.
-func (g *run) as(s *subscription) []byte {
+// textFor returns the messages as s gets them.
+func (g *run) textFor(s *subscription) []byte {
 	if g.sid == s.sidText {
 		return g.text.buf
 	}
@@ -105,7 +105,7 @@ func (g *run) as(s *subscription) []byte {
 		if g.text != nil {
 			g.text.release()
 		}
-		g.text = newText()
+		g.text = newSharedText()
 	}
 	b := g.text.buf[:0]
 	for i := range g.pieces {
@@ -115,18 +115,18 @@ func (g *run) as(s *subscription) []byte {
 	return b
 }
 
-// settle routes the gathered messages. It is called before any other work of the batch.
+// routeRun routes the gathered messages. It is called before any other work of the batch.
 //
 // hot: guarded by BenchmarkFlow and TestRoutingDoesNotAllocate.
-func (r *router) settle() {
+func (r *router) routeRun() {
 	g := &r.run
 	if g.to == nil {
 		return
 	}
 	to := g.to
 	g.to = nil // a panic must not come here again
-	r.inMsgs += uint64(len(g.pieces))
-	r.inBytes += uint64(g.payload)
+	r.counts.inMsgs += uint64(len(g.pieces))
+	r.counts.inBytes += uint64(g.payload)
 	for _, s := range to.plain {
 		if len(g.pieces) == 1 || !r.offerRun(s) {
 			r.offerPieces(s)
@@ -151,15 +151,10 @@ func (r *router) offerPieces(s *subscription) {
 // whole, and nothing has been done.
 func (r *router) offerRun(s *subscription) bool {
 	c, g := s.owner.(*client), &r.run
-	n := len(g.as(s))
-	r.hold(c)
-	for c.out.full(n) && c.takes(s, g.subject, g.from) {
-		r.letGo()
-		c.flush()
-		r.hold(c)
-	}
+	n := len(g.textFor(s))
+	r.lockClient(c)
 	switch {
-	case !c.takes(s, g.subject, g.from):
+	case !c.takes(s, g.subject, g.from), !r.spill(c, n, s, g.subject, g.from):
 		return true // no receiver
 	case s.max > 0 || c.out.pending+int64(n) > c.srv.cfg().MaxPending:
 		return false
@@ -169,12 +164,12 @@ func (r *router) offerRun(s *subscription) bool {
 		t.buf = append(t.buf, g.text.buf...)
 		c.out.pending += int64(n)
 	}
-	r.most -= n
+	r.lockBytes -= n
 	s.delivered += uint64(len(g.pieces))
 	r.mark(c)
 	c.delivered.msgs += uint64(len(g.pieces))
 	c.delivered.bytes += uint64(g.payload)
-	r.outMsgs += uint64(len(g.pieces))
-	r.outBytes += uint64(g.payload)
+	r.counts.outMsgs += uint64(len(g.pieces))
+	r.counts.outBytes += uint64(g.payload)
 	return true
 }

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// listenerOf is a connection that listens to a fan-out, and what it has to get.
+// listenerOf is a connection that listens to a fan-out, and the bytes that it has to get.
 type listenerOf struct {
 	*peer
 	sids []string
 	want []string // operation by operation
 }
 
-// TestRunsArriveMessageByMessage publishes long runs to one subject, broken by
-// everything that may come between, in few writes, and compares every byte with what
-// a delivery of each message by itself brings.
+// TestRunsArriveMessageByMessage publishes long runs to one subject, broken by everything that may
+// come between, in few writes, and compares every byte with the output of a delivery of each
+// message by itself.
 func TestRunsArriveMessageByMessage(t *testing.T) {
 	s := startServer(t, configForTest)
 	all := []*listenerOf{{sids: []string{"1"}}, {sids: []string{"1"}}, {sids: []string{"long-id"}}, {sids: []string{"7", "8"}}, {sids: []string{"1"}}}

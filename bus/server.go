@@ -4,20 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nkeys"
 
+	"paddock/bus/internal/auth"
 	"paddock/bus/internal/subjects"
+	"paddock/bus/internal/traffic"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/process/logbound"
 )
 
-// forcedWait is how long Shutdown waits for goroutines after its context has
-// ended and all connections were closed.
+// forcedWait is the time for which Shutdown waits for goroutines after its context has ended and
+// all connections were closed.
 const forcedWait = time.Second
 
 // ErrStarted refuses to start a server twice.
@@ -29,38 +33,30 @@ var errStopping = errors.New("bus: stopping")
 // Server is a broker. Its methods are safe for concurrent use.
 type Server struct {
 	live       atomic.Pointer[Config] // read by cfg
+	conns      registry
 	id         string
 	start      time.Time
 	subs       *index
 	counters   counters
 	batches    atomic.Uint64
 	closed     closedRing
-	traffic    *traffic
+	traffic    *traffic.Table
 	clientIDs  atomic.Uint64
 	routers    sync.Pool
-	lame       atomic.Bool        // INFO tells of lame duck mode
-	turns      *handshake.Limiter // of TLS
+	lame       atomic.Bool        // INFO announces lame duck mode
+	handshakes *handshake.Limiter // of TLS
 	throttle   throttle
-	hasher     *hasher
-	pauses     handshake.PenaltyBox
-	faultLines logbound.Lines // about connections that were closed for their input
+	hasher     *auth.Hasher
+	penalties  handshake.PenaltyBox
+	errorLines logbound.Lines // about connections that were closed for their input
 
 	reloading sync.Mutex // held by Reload alone, so that configurations come one by one
 
-	readers sync.WaitGroup  // readers that may still route
-	running sync.WaitGroup  // every goroutine
-	quiet   chan struct{}   // closed by Shutdown when no reader routes any more
-	ctx     context.Context // ends when Shutdown begins: ends pauses
-	stop    context.CancelFunc
-
-	mu         sync.Mutex // guards the fields below
-	doors      []*door    // in the order in which they were opened; nil before Start
-	clients    map[*client]struct{}
-	turnedAway int
-	present    int // clients that have been taken and have not ended
-	locals     map[*Local]struct{}
-	stopping   bool
-	deserted   chan struct{} // not nil in lame duck mode; closed when no client is left
+	readers     sync.WaitGroup  // readers that may still route
+	running     sync.WaitGroup  // every goroutine
+	readersDone chan struct{}   // closed by Shutdown when no reader routes any more
+	ctx         context.Context // ends when Shutdown begins: ends pauses
+	stop        context.CancelFunc
 }
 
 // New checks cfg and returns a server that is not listening yet. In-process
@@ -78,16 +74,15 @@ func New(cfg Config) (*Server, error) {
 		cfg.ServerName = id
 	}
 	s := &Server{
-		id:      id,
-		start:   time.Now(),
-		subs:    newIndex(),
-		hasher:  newHasher(),
-		quiet:   make(chan struct{}),
-		turns:   handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
-		clients: make(map[*client]struct{}),
-		locals:  make(map[*Local]struct{}),
+		id:          id,
+		start:       time.Now(),
+		subs:        newIndex(),
+		hasher:      auth.NewHasher(),
+		readersDone: make(chan struct{}),
+		handshakes:  handshake.NewLimiter(max(1, runtime.GOMAXPROCS(0)/2), maxHandshake, 0),
+		conns:       registry{clients: make(map[*client]struct{}), locals: make(map[*Local]struct{})},
 	}
-	s.closed.max, s.traffic = cfg.MaxClosed, newTraffic(cfg.Prefixes)
+	s.closed.max, s.traffic = cfg.MaxClosed, traffic.New(cfg.Prefixes)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.live.Store(&cfg)
 	return s, nil
@@ -97,7 +92,7 @@ func New(cfg Config) (*Server, error) {
 // reads it once.
 func (s *Server) cfg() *Config { return s.live.Load() }
 
-// newID makes a server id in the form that tools tell apart from a name.
+// newID makes a server id in the form that tools distinguish from a name.
 func newID() (string, error) {
 	pair, err := nkeys.CreateServer()
 	if err != nil {
@@ -106,51 +101,28 @@ func newID() (string, error) {
 	return pair.PublicKey()
 }
 
-// ID is the server's id: 56 characters, new for each Server.
+// ID returns the server's id: 56 characters, new for each Server.
 func (s *Server) ID() string { return s.id }
-
-func (s *Server) dismiss(c *client) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.clients, c)
-	if c.rejected != nil {
-		s.turnedAway--
-	}
-	s.noticeDeserted()
-}
-
-func (s *Server) connected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.present
-}
 
 // Shutdown stops accepting and reading, delivers messages published so far, by Local connections
 // too, writes the pending bytes of each client, and closes. It waits for every goroutine of the
 // server. If ctx ends first, connections are closed with bytes pending and ctx's error is returned.
 // Further calls wait in the same way.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	first := !s.stopping
-	s.stopping = true
-	doors := s.doors
-	clients := s.clientList()
-	if first {
+	if first := s.conns.stop(func() {
 		s.running.Go(func() {
 			s.readers.Wait()
-			close(s.quiet)
+			close(s.readersDone)
 		})
-	}
-	s.mu.Unlock()
-	if first {
+	}); first {
 		s.stop()
-		closeDoors(doors)
-		for _, c := range clients {
-			c.kick()
+		s.conns.closeListeners()
+		for _, c := range s.conns.all() {
+			c.stopReading()
 		}
 	}
 	err := s.await(ctx)
-	s.closeLocals()
+	s.conns.closeLocals()
 	return err
 }
 
@@ -166,11 +138,8 @@ func (s *Server) await(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	clients := s.clientList()
-	s.mu.Unlock()
-	for _, c := range clients {
-		c.cut()
+	for _, c := range s.conns.all() {
+		c.drop()
 	}
 	patience := time.NewTimer(forcedWait)
 	defer patience.Stop()
@@ -179,42 +148,6 @@ func (s *Server) await(ctx context.Context) error {
 	case <-patience.C:
 	}
 	return fmt.Errorf("bus: shutdown: %w", ctx.Err())
-}
-
-// clientList copies the set; the caller holds s.mu.
-func (s *Server) clientList() []*client {
-	list := make([]*client, 0, len(s.clients))
-	for c := range s.clients {
-		list = append(list, c)
-	}
-	return list
-}
-
-// addLocal keeps a new l until its Close, or closes it at once.
-func (s *Server) addLocal(l *Local) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l.closed = s.stopping; !l.closed {
-		s.locals[l] = struct{}{}
-	}
-}
-
-func (s *Server) dropLocal(l *Local) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.locals, l)
-}
-
-func (s *Server) closeLocals() {
-	s.mu.Lock()
-	locals := make([]*Local, 0, len(s.locals))
-	for l := range s.locals {
-		locals = append(locals, l)
-	}
-	s.mu.Unlock()
-	for _, l := range locals {
-		l.Close()
-	}
 }
 
 // router lends one for a batch.
@@ -232,7 +165,7 @@ func (s *Server) release(r *router) {
 	s.routers.Put(r)
 }
 
-// denied says whether network clients must not publish to subject.
+// denied reports whether network clients must not publish to subject.
 func (s *Server) denied(subject []byte) bool {
 	for _, pattern := range s.cfg().DenyPublish {
 		if subjects.Match(pattern, subject) {
@@ -240,4 +173,10 @@ func (s *Server) denied(subject []byte) bool {
 		}
 	}
 	return false
+}
+
+// logPanic counts and logs a recovered panic.
+func (s *Server) logPanic(log *slog.Logger, what string, fault any) {
+	s.counters.panics.Add(1)
+	log.Error(what, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 }

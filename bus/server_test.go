@@ -114,7 +114,7 @@ func TestHalfClosedClientReadsItsAnswers(t *testing.T) {
 	}
 }
 
-// What was published before a PING is in the counters once its PONG has come.
+// The messages that were published before a PING are in the counters once its PONG has come.
 func TestStatsArePublishedBeforePong(t *testing.T) {
 	s := startServer(t, configForTest)
 	p := dialPeer(t, s)

@@ -5,12 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"paddock/bus/internal/websocket"
 )
 
 // Defaults of [TLS] and [WebSocket].
@@ -24,8 +25,7 @@ const (
 
 // TLS makes network connections secure, after INFO as the protocol has it.
 type TLS struct {
-	// Config holds the certificate, and ClientAuth with ClientCAs to ask for
-	// those of clients.
+	// Config holds the certificate, and ClientAuth with ClientCAs to ask for those of clients.
 	Config  *tls.Config
 	Timeout time.Duration // of the handshake; 0 = 2 s
 	// AllowNonTLS takes clients without TLS on the same port.
@@ -44,7 +44,7 @@ type TLS struct {
 	Rate int
 }
 
-// WebSocket is a second door for clients that are web pages.
+// WebSocket is a second listener, for clients that are web pages.
 type WebSocket struct {
 	Host string      // "" = Config.Host
 	Port int         // -1 = any free port
@@ -75,7 +75,7 @@ func (t *TLS) withDefaults() *TLS {
 	return &c
 }
 
-// serverTLS is a copy of c that a server uses.
+// serverTLS returns a copy of c for a server.
 func serverTLS(c *tls.Config) *tls.Config {
 	if c == nil {
 		return nil
@@ -112,7 +112,7 @@ func canServe(c *tls.Config) bool {
 	return c != nil && (len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil)
 }
 
-// verifies says that a client must show a certificate.
+// verifies reports whether a client must show a certificate.
 func (t *TLS) verifies() bool { return t != nil && t.Config.ClientAuth >= tls.RequireAnyClientCert }
 
 func (c *Config) defaultAuthTimeout() time.Duration {
@@ -155,10 +155,18 @@ func (w *WebSocket) check() error {
 	return nil
 }
 
+// policy returns the requirements of w for handshakes.
+func (w *WebSocket) policy() *websocket.Policy {
+	return &websocket.Policy{
+		TLS: w.TLS != nil, SameOrigin: w.SameOrigin, LocalNames: w.LocalNames,
+		AllowedOrigins: w.AllowedOrigins, Compression: w.Compression,
+	}
+}
+
 // Settings are the public part of a server's configuration, without its secrets.
 type Settings struct {
 	ServerID, ServerName string
-	Version              string // of the protocol's reference that clients are told
+	Version              string // of the protocol's reference, as in INFO
 	Commit, Go           string
 	Proto                int
 	Host                 string
@@ -178,7 +186,7 @@ type Settings struct {
 	Account                           string // the account of every connection
 }
 
-// WebSocketSettings are those of the door for web pages.
+// WebSocketSettings are the settings of the listener for web pages.
 type WebSocketSettings struct {
 	Host                         string
 	Port                         int // where it listens; 0 = not yet
@@ -193,34 +201,26 @@ func (s *Server) Settings() Settings {
 	set := Settings{
 		ServerID: s.id, ServerName: cfg.ServerName,
 		Version: protocolVersion, Commit: gitCommit, Go: runtime.Version(), Proto: 1,
-		Host: cfg.Host, AuthRequired: cfg.authRequired(),
+		Host: cfg.Host, Port: s.listenPort(onTCP), AuthRequired: cfg.authRequired(),
 		MaxConns: cfg.MaxConns, MaxSubs: max(cfg.MaxSubs, 0),
 		MaxControlLine: cfg.MaxControlLine, MaxPayload: cfg.MaxPayload, MaxPending: cfg.MaxPending,
 		PingInterval: cfg.PingInterval, PingMax: cfg.PingMax,
 		WriteDeadline: cfg.WriteDeadline, AuthTimeout: cfg.AuthTimeout,
 		SlowConsumers: cfg.SlowConsumers, Account: cfg.Account,
 	}
-	if tcp, ok := s.Addr().(*net.TCPAddr); ok {
-		set.Port = tcp.Port
-	}
 	if t := cfg.TLS; t != nil {
 		set.TLSRequired, set.TLSVerify, set.TLSTimeout = !t.AllowNonTLS, t.verifies(), t.Timeout
 	}
 	if w := cfg.WebSocket; w != nil {
 		set.WebSocket = &WebSocketSettings{
-			Host: w.Host, TLS: w.TLS != nil, SameOrigin: w.SameOrigin, AllowedOrigins: slices.Clone(w.AllowedOrigins),
+			Host: w.Host, Port: s.listenPort(onWebSocket), TLS: w.TLS != nil, SameOrigin: w.SameOrigin, AllowedOrigins: slices.Clone(w.AllowedOrigins),
 			Compression: w.Compression, HandshakeTimeout: w.HandshakeTimeout,
-		}
-		if tcp, ok := s.WebSocketAddr().(*net.TCPAddr); ok {
-			set.WebSocket.Port = tcp.Port
 		}
 	}
 	return set
 }
 
-// Accepting says whether the server listens and takes connections.
+// Accepting reports whether the server listens and takes connections.
 func (s *Server) Accepting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.doors != nil && !s.stopping && s.deserted == nil
+	return s.conns.accepting()
 }

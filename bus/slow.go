@@ -3,15 +3,13 @@ package bus
 import (
 	"bytes"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
 )
 
-// SlowPolicy says what happens when messages for a network client come faster than it reads, and
-// [Config.MaxPending] bytes wait for it. In every policy a client that takes no byte for
-// [Config.WriteDeadline] is closed, and only messages are ever dropped.
+// SlowPolicy is the treatment of a network client that reads more slowly than messages for it
+// arrive, once [Config.MaxPending] bytes are pending. In every policy a client that takes no byte
+// for [Config.WriteDeadline] is closed, and only messages are ever dropped.
 type SlowPolicy uint8
 
 const (
@@ -27,8 +25,8 @@ const (
 	SlowStall
 )
 
-// stallMost is how long a publisher waits under [SlowStall] for one batch.
-const stallMost = 10 * time.Millisecond
+// maxStall bounds the time for which a publisher waits under [SlowStall] for one batch.
+const maxStall = 10 * time.Millisecond
 
 func (p SlowPolicy) String() string {
 	switch p {
@@ -45,62 +43,64 @@ func (p SlowPolicy) String() string {
 	}
 }
 
-// stallAt is the pending bytes from which publishers wait under SlowStall.
+// stallAt returns the number of pending bytes from which publishers wait under SlowStall.
 func (s *Server) stallAt() int64 { return s.cfg().MaxPending / 4 * 3 }
 
-// makeRoom finds room for n bytes in a client at its bound, by its policy.
-// false = the message is not taken. c.mu is held.
-func (c *client) makeRoom(n int) bool {
-	switch c.srv.cfg().SlowConsumers {
+// makeRoom finds room for n bytes in an output at its bound, by the policy. It returns false if the
+// message is not taken. c.mu is held.
+func (w *writer) makeRoom(n int) bool {
+	cfg, counters, delivered := w.c.srv.cfg(), &w.c.srv.counters, &w.c.delivered
+	switch cfg.SlowConsumers {
 	case SlowDropNew:
-		c.srv.counters.droppedNew.Add(1)
-		c.delivered.dropped++
+		counters.droppedNew.Add(1)
+		delivered.dropped++
 		return false
 	case SlowDropOld:
-		over := int(c.out.pending) + n - int(c.srv.cfg().MaxPending)
-		messages, payload, gone := c.out.dropOldest(over, c.mayDrop)
-		c.srv.counters.droppedOld.Add(uint64(messages))
-		c.srv.counters.withdrawn.Add(uint64(messages))
-		c.srv.counters.withdrawnBytes.Add(uint64(payload))
-		c.delivered.dropped += uint64(messages)
-		c.delivered.msgs -= uint64(messages)
-		c.delivered.bytes -= uint64(payload)
+		over := int(w.pending) + n - int(cfg.MaxPending)
+		messages, payload, gone := w.dropOldest(over, w.mayDrop)
+		counters.droppedOld.Add(uint64(messages))
+		counters.withdrawn.Add(uint64(messages))
+		counters.withdrawnBytes.Add(uint64(payload))
+		delivered.dropped += uint64(messages)
+		delivered.msgs -= uint64(messages)
+		delivered.bytes -= uint64(payload)
 		if gone < over {
-			c.srv.counters.droppedOld.Add(1) // nothing older to drop
-			c.delivered.dropped++
+			counters.droppedOld.Add(1) // nothing older to drop
+			delivered.dropped++
 			return false
 		}
 		return true
 	default:
-		c.closeFor(SlowConsumerPendingBytes)
+		w.c.closeFor(SlowConsumerPendingBytes)
 		return false
 	}
 }
 
 // mayDrop reports whether a pending message may be dropped. A message that counts toward a
 // subscription's maximum may not: the client would wait for it. c.mu is held.
-func (c *client) mayDrop(line []byte) bool {
+func (w *writer) mayDrop(line []byte) bool {
 	_, after, _ := bytes.Cut(line[len("MSG x"):], []byte{' '})
 	if line[0] == 'H' {
 		_, after, _ = bytes.Cut(line[len("HMSG x"):], []byte{' '})
 	}
 	sid, _, _ := bytes.Cut(after, []byte{' '})
-	s := c.subs[string(sid)]
+	s := w.c.subs[string(sid)]
 	return s != nil && s.max == 0
 }
 
-// awaitRoom lets a publisher wait, until the time given at the latest, for a
-// client that is nearly full.
-func (c *client) awaitRoom(until time.Time) {
+// awaitRoom lets a publisher wait, until the time given at the latest, for an output that is nearly
+// full.
+func (w *writer) awaitRoom(until time.Time) {
+	c := w.c
 	c.mu.Lock()
-	if c.reason != 0 || c.out.pending < c.srv.stallAt() {
+	if c.reason != 0 || w.pending < c.srv.stallAt() {
 		c.mu.Unlock()
 		return
 	}
-	if c.room == nil {
-		c.room = make(chan struct{})
+	if w.room == nil {
+		w.room = make(chan struct{})
 	}
-	room := c.room
+	room := w.room
 	c.delivered.stalls++
 	c.mu.Unlock()
 	c.srv.counters.stalls.Add(1)
@@ -113,8 +113,8 @@ func (c *client) awaitRoom(until time.Time) {
 }
 
 const (
-	// congestedAt is how many bytes are pending for a client that publishers may wait
-	// for, or half of [Config.MaxPending] if that is less.
+	// congestedAt is the number of pending bytes from which publishers may wait for a client, or
+	// half of [Config.MaxPending] if that is less.
 	congestedAt = 8 << 20
 	// A client that takes less than paceBytes in paceTime is not waited for.
 	paceTime  = 250 * time.Millisecond
@@ -125,7 +125,7 @@ const (
 type laggard struct {
 	*client
 	since   time.Time // of the present paceTime
-	written uint64    // by then
+	written uint64    // at that time
 	slow    bool      // it took less than paceBytes in one
 }
 
@@ -141,7 +141,7 @@ func (l *Local) Congested() bool {
 	l.behind = slices.DeleteFunc(l.behind, func(g laggard) bool { return !g.isBehind() })
 	for i := range l.behind {
 		g := &l.behind[i]
-		g.look(now)
+		g.update(now)
 		congested = congested || !g.slow
 	}
 	return congested
@@ -154,7 +154,7 @@ func (l *Local) watch(clients []*client) {
 		if !g.isBehind() {
 			continue
 		}
-		g.look(time.Now())
+		g.update(time.Now())
 		l.mu.Lock()
 		if !slices.ContainsFunc(l.behind, func(other laggard) bool { return other.client == c }) {
 			l.behind = append(l.behind, g)
@@ -169,8 +169,8 @@ func (g *laggard) isBehind() bool {
 	return g.reason == 0 && g.out.pending >= min(congestedAt, g.srv.cfg().MaxPending/2)
 }
 
-// look judges the client at the end of each paceTime.
-func (g *laggard) look(now time.Time) {
+// update judges the client at the end of each paceTime.
+func (g *laggard) update(now time.Time) {
 	if now.Sub(g.since) < paceTime {
 		return
 	}
@@ -179,71 +179,4 @@ func (g *laggard) look(now time.Time) {
 	g.mu.Unlock()
 	g.slow = !g.since.IsZero() && written-g.written < paceBytes
 	g.since, g.written = now, written
-}
-
-// A panic is a fault of this program, and often of one message in it. It ends the connection whose
-// bytes have caused it, and no other. Three kinds of goroutine run input from outside: a network
-// client's reader, a goroutine that publishes in process, and either of them while it runs
-// callbacks.
-
-// recoverReader is deferred by the reader of c. After a panic it delivers the routed messages,
-// whose destinations' locks the router no longer holds, and closes c without further output: the
-// state of its pending output is unknown.
-func (c *client) recoverReader() {
-	fault := recover()
-	if fault == nil {
-		return
-	}
-	c.srv.faulted(c.logger(), "a connection's reader has panicked", fault)
-	if r := c.route; r != nil {
-		c.route = nil
-		r.abandon(c.logger())
-	}
-	c.shut(ReadError, "")
-}
-
-// faulted counts and tells of a panic that has been recovered from.
-func (s *Server) faulted(log *slog.Logger, what string, fault any) {
-	s.counters.panics.Add(1)
-	log.Error(what, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
-}
-
-// abandon ends the batch of a router that a panic has interrupted. The router is not used again.
-// The message in hand is lost, and so are the messages gathered for a run. Earlier messages are
-// delivered.
-func (r *router) abandon(log *slog.Logger) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			r.srv.faulted(log, "a batch that has panicked could not be ended", fault)
-		}
-	}()
-	r.letGo()
-	r.run.to = nil
-	r.srv.counters.add(r)
-	r.flushClients()
-	r.forgetClients()
-	drainAll(r.locals, false)
-}
-
-// unlessDone is deferred by in-process publication. The panic goes on to the caller, which may
-// recover, and must find nothing locked.
-func (r *router) unlessDone(done *bool, l *Local) {
-	if !*done {
-		r.abandon(l.logger())
-	}
-}
-
-// call runs a callback of l. A panic is the callback's own: its messages count as
-// taken, and l goes on.
-func (l *Local) call(fn func([]Msg), msgs []Msg) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			l.srv.faulted(l.logger(), "a subscription's callback has panicked", fault)
-		}
-	}()
-	fn(msgs)
-}
-
-func (l *Local) logger() *slog.Logger {
-	return l.srv.cfg().Logger.With("client", "local", "name", l.name, "cid", l.id)
 }

@@ -111,8 +111,7 @@ func TestDropPolicies(t *testing.T) {
 	}
 }
 
-// A publisher waits for a stalled subscriber for a bounded time, and only until
-// that one is closed.
+// A publisher waits for a stalled subscriber for a bounded time, and only until that one is closed.
 func TestStallPolicyIsBounded(t *testing.T) {
 	s := startServer(t, bus.Config{MaxPending: 1 << 20, MaxPayload: 64 << 10, SlowConsumers: bus.SlowStall})
 	stall(t, s, "a", 4<<10)
@@ -126,9 +125,9 @@ func TestStallPolicyIsBounded(t *testing.T) {
 	}
 }
 
-// A publisher that holds back while its clients are congested closes none that reads,
-// though it sends many times what may wait for one. It does not hold back for a client
-// that does not read, which is closed as ever.
+// A publisher that holds back while its clients are congested closes none that reads, though it
+// sends many times the bytes that may wait for one. It does not hold back for a client that does
+// not read, which is closed as ever.
 func TestCongestionSparesClientsThatRead(t *testing.T) {
 	const batches, each, size = 1000, 16, 4 << 10
 	s := startServer(t, bus.Config{MaxPending: 8 << 20, MaxPayload: 64 << 10})

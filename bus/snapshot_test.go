@@ -64,9 +64,9 @@ func (to *receivers) sids() string {
 	return strings.Join(sids, " ")
 }
 
-// What a reader finds is what the writer had at some time between the beginning
-// and the end of the look-up, with and without the cache; and it is never older
-// than a change that had returned before.
+// A reader finds the subscriptions that the writer had at some time between the beginning and the
+// end of the look-up, with and without the cache; and it is never older than a change that had
+// returned before.
 func TestLookupSeesAPrefixOfTheWrites(t *testing.T) {
 	const steps = 4000
 	for _, subject := range []string{"a.b", "a.c", "b.c", "x.b"} {
@@ -84,7 +84,7 @@ func TestLookupSeesAPrefixOfTheWrites(t *testing.T) {
 					if cached {
 						return r.lookup([]byte(subject))
 					}
-					return r.walk(s.subs.now.Load(), maphash.String(seed, subject), []byte(subject))
+					return r.search(s.subs.now.Load(), maphash.String(seed, subject), []byte(subject))
 				}
 				for done.Load() < steps {
 					from := done.Load()
@@ -108,8 +108,8 @@ func TestLookupSeesAPrefixOfTheWrites(t *testing.T) {
 	}
 }
 
-// Churn of one prefix leaves what is known of the others valid, and subjects that
-// come once are not stored.
+// Churn of one prefix leaves the cached receivers of the others valid, and subjects that come once
+// are not stored.
 func TestCacheSurvivesChurnAndOneOffSubjects(t *testing.T) {
 	s, err := New(Config{})
 	if err != nil {
@@ -120,7 +120,7 @@ func TestCacheSurvivesChurnAndOneOffSubjects(t *testing.T) {
 	for range 2 {
 		r.lookup([]byte("pos.a"))
 	}
-	known := r.cache.last
+	known := r.counts.last
 	if known == nil {
 		t.Fatal("not stored when it came again")
 	}
@@ -134,7 +134,7 @@ func TestCacheSurvivesChurnAndOneOffSubjects(t *testing.T) {
 		s.subs.remove(in)
 	}
 	r.lookup([]byte("pos.a"))
-	if r.cache.last != known || &known.to.plain[0] != list {
+	if r.counts.last != known || &known.to.plain[0] != list {
 		t.Error("what was known has been found again")
 	}
 	s.subs.insert(&subscription{subject: "*.a", sid: "3"})
@@ -147,7 +147,7 @@ func TestCacheSurvivesChurnAndOneOffSubjects(t *testing.T) {
 			stored++
 		}
 	}
-	if stored > 10 { // two of one hash in the door are possible
+	if stored > 10 { // two subjects with one hash are possible
 		t.Errorf("%d subjects are stored, of which one has come twice", stored)
 	}
 }

@@ -1,25 +1,22 @@
 package bus
 
 import (
-	"errors"
 	"net"
-	"os"
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"paddock/internal/netio/nowait"
 )
 
 const (
-	// blockSize is how much one read takes at most: one batch.
+	// blockSize bounds one read: one batch.
 	blockSize = 64 << 10
 	// plainSize is the buffer of a connection that cannot read without one.
 	plainSize = 16 << 10
-	// turn is how many batches of one connection are routed before others that
-	// wait for a processor get theirs.
-	turn = 4
+	// batchesPerTurn is the number of batches of one connection that are routed before other
+	// goroutines get the processor.
+	batchesPerTurn = 4
 )
 
 // blocks are the buffers into which batches are read.
@@ -43,7 +40,7 @@ type socket struct {
 	// The reader's.
 	handle   func(batch []byte) bool
 	readErr  error
-	tells    bool // the kernel says whether more has come
+	tells    bool // the kernel reports whether more bytes are there
 	receiver nowait.Receiver
 }
 
@@ -61,7 +58,7 @@ func (s *socket) init(nc net.Conn) {
 	s.raw, s.tryOnce, s.tells = raw, s.trySyscall, nowait.Tells(raw)
 }
 
-// canTry says whether tryWrite works.
+// canTry reports whether tryWrite works.
 func (s *socket) canTry() bool { return s.raw != nil }
 
 // tryWrite writes the bytes that the kernel takes at once.
@@ -74,7 +71,7 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 	return s.written, s.writeErr
 }
 
-// trySyscall always says that it is done, so that RawConn.Write does not wait.
+// trySyscall always returns true for done, so that RawConn.Write does not wait.
 func (s *socket) trySyscall(fd uintptr) bool {
 	s.written, s.writeErr = nowait.Send(fd, s.out)
 	return true
@@ -127,142 +124,8 @@ func (s *socket) readReady(fd uintptr) (done bool) {
 			return true
 		case !more:
 			return false
-		case round%turn == 0:
+		case round%batchesPerTurn == 0:
 			runtime.Gosched()
 		}
 	}
-}
-
-const (
-	// inlineFlush is how many bytes a goroutine that has routed a batch writes for one destination.
-	// The rest is left to a writer of its own, so that no router waits long for one busy
-	// destination.
-	inlineFlush = 256 << 10
-	// writePiece is the length of one write of the writer, so that each piece shows progress.
-	writePiece = 64 << 10
-)
-
-// flush writes the pending output without waiting, unless there is a writer: that one writes the
-// added bytes too.
-func (c *client) flush() {
-	c.mu.Lock()
-	c.flushLocked()
-	c.mu.Unlock()
-}
-
-// flushLocked is flush; c.mu is held but for the writes.
-func (c *client) flushLocked() {
-	o := &c.out
-	switch {
-	case o.flushing:
-		if o.stuck {
-			o.note(time.Now(), c.srv.cfg().WriteDeadline)
-		}
-		return
-	case o.pending == 0:
-		c.settle()
-		return
-	}
-	o.flushing = true
-	if !c.sock.canTry() {
-		c.startWriter()
-		return
-	}
-	budget, whole := inlineFlush, true
-	for whole && budget > 0 && o.next() {
-		c.mu.Unlock()
-		n, err := c.tryWrite(o.flying)
-		c.trace.went(o.flying, n)
-		c.mu.Lock()
-		budget -= n
-		whole = o.wrote(n) && err == nil // else the writer meets the error too
-	}
-	c.srv.counters.flushes.observe(inlineFlush - budget)
-	if !whole || o.pending > 0 {
-		c.startWriter()
-		return
-	}
-	o.rest()
-	c.settle()
-}
-
-// tryWrite writes the bytes of s that the kernel takes at once.
-func (c *client) tryWrite(s *slab) (n int, err error) {
-	if c.transport != nil {
-		return c.transport.write(s, false)
-	}
-	return c.sock.tryWrite(s.rest())
-}
-
-// write writes a piece of s, and waits for it.
-func (c *client) write(s *slab) (n int, err error) {
-	if c.transport != nil {
-		return c.transport.write(s, true)
-	}
-	b := s.rest()
-	return c.conn.Write(b[:min(len(b), writePiece)])
-}
-
-// startWriter leaves the writing to a goroutine, which may wait. c.mu is held,
-// and the caller has the writer's role.
-func (c *client) startWriter() {
-	c.out.stuck = true
-	c.out.note(time.Now(), c.srv.cfg().WriteDeadline)
-	c.advanceTimer()
-	c.srv.running.Go(c.writeLoop)
-}
-
-// writeLoop has the writer's role until nothing is pending or a write fails.
-// serve does not return before that.
-func (c *client) writeLoop() {
-	o := &c.out
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for o.next() {
-		c.mu.Unlock()
-		n, err := c.write(o.flying)
-		c.trace.went(o.flying, n)
-		c.srv.counters.flushes.observe(n)
-		c.mu.Lock()
-		o.wrote(n)
-		if c.room != nil && o.pending < c.srv.stallAt() {
-			close(c.room)
-			c.room = nil
-		}
-		if err != nil {
-			c.writeFailed(err)
-			break
-		}
-	}
-	o.rest()
-	c.settle()
-}
-
-// writeFailed gives a failed write its reason. The peer cannot be told. c.mu is
-// held.
-func (c *client) writeFailed(err error) {
-	if c.reason == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.closeFor(WriteError)
-	}
-	c.abort()
-	c.out.land()
-}
-
-// settle ends the output once the connection has ended and its last byte has
-// been written, or never will be. c.mu is held.
-func (c *client) settle() {
-	if c.reason == 0 || c.settled || c.out.flushing || !c.listed && !c.aborted {
-		return
-	}
-	c.settled = true
-	close(c.finished)
-	if c.transport != nil && !c.aborted {
-		c.transport.bye()
-	}
-	half, ok := c.conn.(interface{ CloseWrite() error })
-	if c.aborted || !ok || half.CloseWrite() != nil {
-		c.conn.SetReadDeadline(past)
-		return
-	}
-	c.conn.SetReadDeadline(time.Now().Add(drainTime))
 }

@@ -9,7 +9,7 @@ type subscription struct {
 	subject string
 	queue   string // "" = plain
 	sid     string // as the client wrote it; empty for an in-process one
-	sidText string // sid and the space after it
+	sidText string // sid and the space after it; of an in-process one the key
 	fn      func([]Msg)
 
 	filter    *filter // messages not to deliver; nil = none
@@ -18,18 +18,29 @@ type subscription struct {
 	closed    bool // no delivery starts once this is set
 }
 
-// ended reports whether s takes no more messages. Those it has taken are still
+// key returns the name of s among the subscriptions of its owner.
+func (s *subscription) key() string {
+	if s.sid == "" {
+		return s.sidText
+	}
+	return s.sid
+}
+
+func (s *subscription) reading(id uint64) SubInfo {
+	return SubInfo{Conn: id, Subject: s.subject, Queue: s.queue, SID: s.sid, Delivered: s.delivered, Max: s.max}
+}
+
+// done reports whether s takes no more messages. Those it has taken are still
 // delivered unless it is closed.
-func (s *subscription) ended() bool {
+func (s *subscription) done() bool {
 	return s.closed || s.max > 0 && s.delivered >= s.max
 }
 
-// limit lets s end with delivery number limit; 0 ends it now. It reports
-// whether s has ended.
+// limit lets s end with delivery number limit; 0 ends it now. It reports whether s has ended.
 func (s *subscription) limit(limit uint64) bool {
 	s.max = limit
 	s.closed = s.closed || limit == 0
-	return s.ended()
+	return s.done()
 }
 
 // group is the members of one queue that share a pattern.
@@ -47,10 +58,10 @@ type interest struct {
 func (n *interest) empty() bool { return len(n.plain) == 0 && len(n.groups) == 0 }
 
 // with returns n and s.
-func (n interest) with(s *subscription) interest {
+func (n interest) with(s *subscription) (more interest, changed bool) {
 	if s.queue == "" {
-		n.plain = with(n.plain, s)
-		return n
+		n.plain = slices.Concat(n.plain, []*subscription{s})
+		return n, true
 	}
 	groups := slices.Clone(n.groups)
 	i := slices.IndexFunc(groups, func(g group) bool { return g.name == s.queue })
@@ -58,9 +69,9 @@ func (n interest) with(s *subscription) interest {
 		groups = append(groups, group{name: s.queue})
 		i = len(groups) - 1
 	}
-	groups[i].members = with(groups[i].members, s)
+	groups[i].members = slices.Concat(groups[i].members, []*subscription{s})
 	n.groups = groups
-	return n
+	return n, true
 }
 
 // without returns n without s; found = it was there.
@@ -82,24 +93,18 @@ func (n interest) without(s *subscription) (rest interest, found bool) {
 	return n, found
 }
 
-func with(list []*subscription, s *subscription) []*subscription {
-	longer := make([]*subscription, 0, len(list)+1)
-	return append(append(longer, list...), s)
-}
-
 func without(list []*subscription, s *subscription) ([]*subscription, bool) {
 	i := slices.Index(list, s)
 	if i < 0 {
 		return list, false
 	}
-	rest := make([]*subscription, 0, len(list)-1)
-	return append(append(rest, list[:i]...), list[i+1:]...), true
+	return slices.Concat(list[:i], list[i+1:]), true
 }
 
 // matches is the answer to one look-up; reset and reused by its owner.
 type matches struct {
 	plain  [][]*subscription
-	groups []group // one for each queue name, whatever the patterns
+	groups []group // one for each queue name, over all patterns
 }
 
 func (m *matches) reset() {

@@ -10,17 +10,17 @@ import (
 // A peer that has TLS answer it, by asking for new keys again and again, and does
 // not read, gathers a bounded amount.
 func TestUnaskedRecordsAreBounded(t *testing.T) {
-	s := &tlsSocket{held: true}
+	s := &tlsSocket{detached: true}
 	record := make([]byte, 100)
 	var err error
 	n := 0
 	for ; err == nil && n < 1<<20; n += len(record) {
 		_, err = s.Write(record)
 	}
-	if !errors.Is(err, errSealedMost) || n > sealedMost+2*len(record) {
+	if !errors.Is(err, errUnreadRecords) || n > maxSealed+2*len(record) {
 		t.Errorf("%d bytes: %v", n, err)
 	}
-	if got := len(s.take()); got > sealedMost || s.out != nil {
+	if got := len(s.takeOutput()); got > maxSealed || s.out != nil {
 		t.Errorf("%d bytes are kept", got)
 	}
 	if _, err := s.Read(record); !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -318,7 +318,7 @@ func TestTLSConfigIsChecked(t *testing.T) {
 	}
 }
 
-// A handshake that panics ends its connection, and gives back what it had taken.
+// A handshake that panics ends its connection, and gives back the limits that it had taken.
 func TestPanicInAHandshake(t *testing.T) {
 	cfg := serverConfig(t)
 	cert := cfg.Certificates[0]

@@ -142,7 +142,7 @@ func TestTraceHidesSecretsInAnyForm(t *testing.T) {
 	}
 }
 
-// Neither do refused pages and broken frames at the door for web pages.
+// Neither do refused pages and broken frames at the listener for web pages.
 func TestLinesAboutWebSocketFaultsAreBounded(t *testing.T) {
 	for name, send := range map[string]string{
 		"handshake": upgradeOf("Version: 13", "Version: 8"),

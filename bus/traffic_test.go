@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"paddock/bus/internal/traffic"
 )
 
 // traffic returns the labels and their counts.
@@ -16,16 +18,6 @@ func (s *Server) trafficByLabel() map[string]PrefixTraffic {
 	return all
 }
 
-func TestPrefixOf(t *testing.T) {
-	for subject, want := range map[string]string{
-		"a": "a", "a.b": "a", "a.b.c": "a.b", "a.b.c.d": "a.b", "_INBOX.x.y": "_INBOX", "_INBOX.x": "_INBOX", "": "", "a..b": "a.", ".a": "",
-	} {
-		if got := string(prefixOf([]byte(subject))); got != want {
-			t.Errorf("%q: %q, want %q", subject, got, want)
-		}
-	}
-}
-
 // Subjects that repeat are counted to the message, under the longest configured
 // prefix, whole tokens of it.
 func TestConfiguredPrefixesCountExactly(t *testing.T) {
@@ -34,9 +26,9 @@ func TestConfiguredPrefixesCountExactly(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := idleClient(t, s)
-	c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB pos.> 1\r\nSUB pos.berlin.* 2\r\n"))
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB pos.> 1\r\nSUB pos.berlin.* 2\r\n"))
 	for range 100 {
-		c.handle([]byte("PUB pos.berlin.7 1\r\nx\r\nPUB pos.x 1\r\nx\r\nPUB pos 1\r\nx\r\nPUB posh 1\r\nx\r\nPUB po.x 1\r\nx\r\nPUB pos.berlin.7 1\r\nx\r\n"))
+		c.in.handle([]byte("PUB pos.berlin.7 1\r\nx\r\nPUB pos.x 1\r\nx\r\nPUB pos 1\r\nx\r\nPUB posh 1\r\nx\r\nPUB po.x 1\r\nx\r\nPUB pos.berlin.7 1\r\nx\r\n"))
 	}
 	got := s.trafficByLabel()
 	for prefix, want := range map[string]PrefixTraffic{
@@ -55,7 +47,7 @@ func TestConfiguredPrefixesCountExactly(t *testing.T) {
 	}
 }
 
-// A fan-out that goes to each client in one piece counts as what it is.
+// A fan-out that goes to each client in one piece counts as one message for each.
 func TestRunsCountForTheirPrefix(t *testing.T) {
 	s, err := New(Config{Prefixes: []string{"fan"}})
 	if err != nil {
@@ -64,9 +56,9 @@ func TestRunsCountForTheirPrefix(t *testing.T) {
 	a, _ := idleClient(t, s)
 	b, _ := idleClient(t, s)
 	for _, c := range []*client{a, b} {
-		c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB fan.out 1\r\n"))
+		c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\nSUB fan.out 1\r\n"))
 	}
-	a.handle(append(bytes.Repeat([]byte("PUB fan.out 2\r\nhi\r\n"), 50), "PING\r\n"...))
+	a.in.handle(append(bytes.Repeat([]byte("PUB fan.out 2\r\nhi\r\n"), 50), "PING\r\n"...))
 	if got := s.trafficByLabel()["fan"]; got.In != 50 || got.Out != 100 {
 		t.Errorf("%+v", got)
 	}
@@ -78,16 +70,16 @@ func TestRunsCountForTheirPrefix(t *testing.T) {
 	}
 }
 
-// A million subjects, each of which comes once, and two thousand prefixes that come
-// seldom, make no labels; prefixes that are busy get theirs, and what is counted of
-// subjects that come once is near the truth.
+// A million subjects, each of which comes once, and two thousand prefixes that come seldom, make no
+// labels; prefixes that are busy get theirs, and the counts of subjects that come once are near the
+// truth.
 func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 	s, err := New(Config{Prefixes: []string{"set"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, _ := idleClient(t, s)
-	c.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\n"))
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"pedantic\":false}\r\n"))
 	const rounds = 2000
 	var batch bytes.Buffer
 	for i := range rounds {
@@ -96,10 +88,10 @@ func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 			fmt.Fprintf(&batch, "PUB set.%d.%d 0\r\n\r\nPUB busy.fleet.%d.%d 0\r\n\r\nPUB seldom.%d.x 0\r\n\r\n", i, k, i, k, i*50+k)
 			fmt.Fprintf(&batch, "PUB many.%d.x 0\r\n\r\n", k)
 		}
-		c.handle(batch.Bytes())
+		c.in.handle(batch.Bytes())
 	}
 	got := s.trafficByLabel()
-	if n := len(got); n > topPrefixes+2 || n < topPrefixes {
+	if n := len(got); n > traffic.MaxLabels+2 || n < traffic.MaxLabels {
 		t.Errorf("%d labels", n)
 	}
 	for _, prefix := range []string{"set", "busy.fleet"} {
@@ -111,63 +103,6 @@ func TestLabelsDoNotGrowWithTraffic(t *testing.T) {
 		if len(prefix) > 7 && prefix[:7] == "seldom." {
 			t.Errorf("a label for %s", prefix)
 		}
-	}
-}
-
-// A label goes to the prefix that is busy now, and no counter ever falls.
-func TestALabelChangesHands(t *testing.T) {
-	tr := newTraffic(nil)
-	for i := range topPrefixes {
-		for range labelOffers {
-			tr.offer(fmt.Appendf(nil, "old%d.x", i), 1000/labelOffers)
-		}
-	}
-	if n := len(tr.labels.Load().busy); n != topPrefixes {
-		t.Fatalf("%d labels", n)
-	}
-	for range labelOffers {
-		tr.offer([]byte("new.x"), 1600/labelOffers)
-	}
-	if tr.labels.Load().busy["new"] != nil {
-		t.Error("a label for one that is hardly busier")
-	}
-	if tr.offer([]byte("new.x"), 1500); tr.labels.Load().busy["new"] == nil || len(tr.labels.Load().busy) != topPrefixes {
-		t.Errorf("no label, or one too many: %d", len(tr.labels.Load().busy))
-	}
-	for range labelOffers {
-		tr.offer([]byte("bad\xff.x"), 1e6)
-	}
-	if len(tr.labels.Load().busy) != topPrefixes || tr.labels.Load().busy["bad\xff"] != nil {
-		t.Error("a label that is no text")
-	}
-}
-
-// The sketch holds whatever is more than one in as many as it has slots, and what
-// it says is between the bounds of the paper.
-func TestSketchFindsWhatIsFrequent(t *testing.T) {
-	var k sketch
-	truth := map[string]uint64{}
-	add := func(text string, n uint64) {
-		truth[text] += n
-		k.offer([]byte(text), n)
-	}
-	for i := range 20_000 {
-		add(fmt.Sprint("rare", i), 1)
-		add(fmt.Sprint("busy", i%10), 1)
-	}
-	top := k.top(10)
-	for _, s := range top {
-		want := truth[string(s.text)]
-		if string(s.text[:4]) != "busy" || s.count < want || s.sure() > want {
-			t.Errorf("%s: between %d and %d, is %d", s.text, s.sure(), s.count, want)
-		}
-	}
-	if k.offer(make([]byte, sketchText+1), 1) != nil {
-		t.Error("a text that is too long")
-	}
-	k.offer([]byte("busy0"), sketchMemory)
-	if k.total >= sketchMemory {
-		t.Errorf("%d remembered", k.total)
 	}
 }
 

@@ -1,6 +1,12 @@
 package bus
 
-import "sync"
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"paddock/bus/internal/websocket"
+)
 
 // transportPiece is the number of pending bytes that are sealed at once: it is copied, and cannot
 // be dropped any more.
@@ -8,7 +14,7 @@ const transportPiece = 64 << 10
 
 // sealedBufs are the buffers of sealed pieces while they wait for the socket.
 var sealedBufs = sync.Pool{New: func() any {
-	b := make([]byte, 0, sealedMost)
+	b := make([]byte, 0, maxSealed)
 	return &b
 }}
 
@@ -21,12 +27,12 @@ type transport struct {
 	ws  *wsLayer  // nil = none
 
 	// The writer's.
-	sealed *[]byte // nil = nothing is sealed
-	from   int     // bytes before it were written
-	covers int     // bytes of the slab that sealed stands for
+	sealed     *[]byte // nil = nothing is sealed
+	from       int     // bytes before it were written
+	plainBytes int     // bytes of the slab that sealed stands for
 
 	// The reader's.
-	err error // why open has said that no more is to be read
+	err error // the error for which open has ended the reading
 }
 
 // open takes the bytes of a read of the socket, and handles their contents. It reports whether to
@@ -56,7 +62,7 @@ func (w *transport) open(raw []byte) bool {
 // unframe handles decrypted bytes.
 func (w *transport) unframe(b []byte) bool {
 	if w.ws == nil {
-		return w.c.handle(b)
+		return w.c.in.handle(b)
 	}
 	return w.ws.open(b)
 }
@@ -65,7 +71,7 @@ func (w *transport) unframe(b []byte) bool {
 // once, or one piece, waiting for it. n counts bytes of s, when the last byte that stands for them
 // has been written.
 func (w *transport) write(s *slab, wait bool) (n int, err error) {
-	for rest := s.rest(); ; {
+	for rest := s.unwritten(); ; {
 		if w.sealed == nil {
 			if len(rest) == 0 || wait && n > 0 {
 				return n, nil
@@ -84,8 +90,8 @@ func (w *transport) write(s *slab, wait bool) (n int, err error) {
 		if w.from < len(*w.sealed) {
 			return n, err
 		}
-		n += w.covers
-		rest = rest[w.covers:]
+		n += w.plainBytes
+		rest = rest[w.plainBytes:]
 		w.clear()
 		if err != nil {
 			return n, err
@@ -96,7 +102,7 @@ func (w *transport) write(s *slab, wait bool) (n int, err error) {
 // seal turns a piece into the bytes for the socket. A control frame is one already.
 func (w *transport) seal(piece []byte, control bool) (err error) {
 	w.sealed = sealedBufs.Get().(*[]byte)
-	w.from, w.covers = 0, len(piece)
+	w.from, w.plainBytes = 0, len(piece)
 	b := (*w.sealed)[:0]
 	switch {
 	case w.ws == nil || control:
@@ -115,26 +121,84 @@ func (w *transport) seal(piece []byte, control bool) (err error) {
 	}
 	*w.sealed = b
 	if err != nil {
-		w.clear() // TLS says the same the next time
+		w.clear() // TLS returns the same error the next time
 	}
 	return err
 }
 
 // clear drops the written bytes.
 func (w *transport) clear() {
-	if cap(*w.sealed) == sealedMost {
+	if cap(*w.sealed) == maxSealed {
 		*w.sealed = (*w.sealed)[:0]
 		sealedBufs.Put(w.sealed)
 	}
 	w.sealed = nil
 }
 
-// bye is written last, if the socket takes it at once. c.mu is held, and there is no writer.
-func (w *transport) bye() {
+// closeNotify writes the alert that ends the output of TLS, if the socket takes it at once. c.mu is
+// held, and there is no writer.
+func (w *transport) closeNotify() {
 	if w.tls == nil || !w.c.sock.canTry() {
 		return
 	}
-	if b := w.tls.bye(); len(b) > 0 {
+	if b := w.tls.closeNotify(); len(b) > 0 {
 		w.c.sock.tryWrite(b)
 	}
 }
+
+// maxOperation is the length of an operation beyond its arguments and payload: opcode, separators,
+// line ends.
+const maxOperation = 16
+
+// wsLayer is WebSocket between a client's socket and its protocol: the reader's side takes frames
+// apart, the writer's makes one message of each piece that is written.
+type wsLayer struct {
+	c       *client
+	in      websocket.Reader
+	deflate bool
+}
+
+var _ websocket.Sink = (*wsLayer)(nil)
+
+// open handles the frames in b. It reports whether to go on.
+func (l *wsLayer) open(b []byte) bool {
+	l.c.timers.lastInput.Store(time.Now().UnixNano()) // frames without data are a sign of life
+	err := l.in.Feed(b, l)
+	if broken, ok := errors.AsType[*websocket.Error](err); ok {
+		l.c.out.setCloseFrame(broken.Code, broken.Text)
+		l.c.logError(broken)
+		l.c.shut(ProtocolViolation, "")
+	}
+	return err == nil
+}
+
+func (l *wsLayer) Data(b []byte) bool { return l.c.in.handle(b) }
+
+// Ping has the latest one answered: there is no need for more, RFC 6455 section
+// 5.5.3, so that a client that sends many and does not read gathers nothing.
+func (l *wsLayer) Ping(payload []byte) {
+	l.c.mu.Lock()
+	if l.c.reason == 0 {
+		l.c.out.setUrgent(websocket.AppendFrame(nil, websocket.OpPong, payload))
+	}
+	l.c.mu.Unlock()
+	l.c.out.flush()
+}
+
+// Closed answers with the same close frame.
+func (l *wsLayer) Closed(code int, text string) {
+	l.c.out.setCloseFrame(code, text)
+	l.c.shut(ClientClosed, "")
+}
+
+// Limit returns the bound on a deflated message. A client that has no user yet sends CONNECT alone.
+func (l *wsLayer) Limit() int {
+	n := l.c.in.parse.MaxLine + maxOperation
+	if l.c.auth.authorized.Load() {
+		n += l.c.in.parse.MaxPayload
+	}
+	return n
+}
+
+// seal adds the message for b to dst.
+func (l *wsLayer) seal(dst, b []byte) []byte { return websocket.AppendMessage(dst, b, l.deflate) }

@@ -64,7 +64,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-// What a killed server leaves is replaced, what is no socket is not.
+// The socket of a killed server is replaced; a file that is no socket is not.
 func TestUnixSocketPath(t *testing.T) {
 	path := socketPath(t)
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -85,7 +85,7 @@ func TestUnixSocketPath(t *testing.T) {
 		t.Error("the port is open all the same")
 	}
 	check(t, os.Remove(path))
-	check(t, s.Start()) // the doors before it were closed again
+	check(t, s.Start()) // the listeners opened before it were closed again
 }
 
 // A server that ends leaves the file of the one that took its place.

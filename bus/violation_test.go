@@ -32,7 +32,7 @@ func TestViolationOfParserErrors(t *testing.T) {
 	}
 }
 
-// exactForms is a handler that compares what the parser says goes out with what a message makes.
+// exactForms is a handler that compares the parser's exact form with the form that a message makes.
 type exactForms struct {
 	protocol.Handler
 	t     *testing.T
@@ -42,7 +42,7 @@ type exactForms struct {
 func (h *exactForms) OnPublish(p *protocol.Publication) error {
 	m := new(message)
 	m.reset(p.Subject, p.Reply, p.Payload[:p.Header], p.Payload[p.Header:])
-	f, _ := m.as(true)
+	f, _ := m.formFor(true)
 	form := fmt.Sprintf("%s%s%s%s", f.tail, f.header, f.data, f.end)
 	if p.Exact != nil {
 		h.exact++

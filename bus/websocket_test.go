@@ -22,7 +22,7 @@ import (
 	"paddock/bus"
 )
 
-// webServer has a door for WebSocket beside the port.
+// webServer has a listener for WebSocket beside the port.
 func webServer(t *testing.T, cfg bus.Config, w bus.WebSocket) *bus.Server {
 	t.Helper()
 	w.Port = -1
@@ -122,7 +122,7 @@ func TestWebSocketMessagesAndEnds(t *testing.T) {
 	if !strings.HasPrefix(info, "INFO {") || !strings.Contains(info, `"port":`+port) || strings.Contains(info, "tls_") {
 		t.Errorf("got %q", info)
 	}
-	// What one batch brings is one message, whatever it is.
+	// The output of one batch is one message of WebSocket.
 	webWrite(t, conn, "CONNECT {\"verbose\":false}\r\nSUB a 1\r\nPUB a 2\r\nhi\r\nPUB a 0\r\n\r\nPING\r\n")
 	for _, want := range []string{"MSG a 1 2\r\nhi\r\nMSG a 1 0\r\n\r\n", "PONG\r\n"} {
 		if got := must[string](t)(webRead(t, conn)); got != want {
@@ -373,8 +373,8 @@ func stallBehind(t *testing.T, s *bus.Server, scheme string) net.Conn {
 	return conn
 }
 
-// Subscribers behind every door never read: they are closed at max_pending, the
-// others get every message, and memory is bounded.
+// Subscribers of every kind of transport never read: they are closed at max_pending, the others get
+// every message, and memory is bounded.
 func TestStalledBehindADoor(t *testing.T) {
 	const maxPending, size, count = 1 << 20, 16 << 10, 1000
 	for _, scheme := range []string{"tls", "ws", "wss"} {

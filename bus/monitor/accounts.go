@@ -25,7 +25,7 @@ type accountDetail struct {
 	Index         *indexRow `json:"sublist_stats,omitempty"`
 }
 
-func (m *monitor) accountz(q query) (any, error) {
+func (m *monitor) accountz(q *query) any {
 	set, st := m.srv.Settings(), m.srv.Stats()
 	z := accountz{ID: set.ServerID, Now: time.Now().UTC(), SystemAccount: systemAccount}
 	name := q.Get("acc")
@@ -33,17 +33,17 @@ func (m *monitor) accountz(q query) (any, error) {
 	switch name {
 	case "":
 		z.Accounts = []string{set.Account, systemAccount}
-		return z, nil
+		return z
 	case set.Account:
 		row := m.indexRow()
 		d.Clients, d.Subscriptions, d.Index = st.Connections, st.Subscriptions, &row
 	case systemAccount:
 		d.IsSystem = true
 	default:
-		return nil, refuse("Account %s does not exist", name)
+		q.refuse("Account %s does not exist", name)
 	}
 	z.Detail = &d
-	return z, nil
+	return z
 }
 
 // accstatz is the answer of /accstatz.
@@ -77,11 +77,8 @@ type accountSum struct {
 	Leafs    sum `json:"leafs"`
 }
 
-func (m *monitor) accstatz(q query) (any, error) {
-	unused, err := q.bool("unused")
-	if err != nil {
-		return nil, err
-	}
+func (m *monitor) accstatz(q *query) any {
+	unused := q.bool("unused")
 	set, st := m.srv.Settings(), m.srv.Stats()
 	z := accstatz{ID: set.ServerID, Now: time.Now().UTC(), Accounts: []accountRow{}}
 	if unused || st.Connections > 0 {
@@ -94,5 +91,5 @@ func (m *monitor) accstatz(q query) (any, error) {
 	if unused {
 		z.Accounts = append(z.Accounts, accountRow{Account: systemAccount, Name: systemAccount})
 	}
-	return z, nil
+	return z
 }

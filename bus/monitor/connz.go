@@ -10,8 +10,8 @@ import (
 	"paddock/bus"
 )
 
-// connz is the answer of /connz: names, types and order are the reference's. Total
-// is of the state that was asked for, whatever the other filters.
+// connz is the answer of /connz: names, types and order are the reference's. Total counts the
+// connections in the requested state, before the other filters.
 type connz struct {
 	ID     string    `json:"server_id"`
 	Now    time.Time `json:"now"`
@@ -99,76 +99,63 @@ const (
 	stateAll
 )
 
-func (q query) state() (connState, error) {
+func (q *query) state() connState {
 	switch s := q.Get("state"); strings.ToLower(s) {
 	case "", "open":
-		return stateOpen, nil
+		return stateOpen
 	case "closed":
-		return stateClosed, nil
+		return stateClosed
 	case "any", "all":
-		return stateAll, nil
+		return stateAll
 	default:
-		return 0, refuse("Error decoding state for %s", s)
+		q.refuse("Error decoding state for %s", s)
+		return stateOpen
 	}
 }
 
 // connQuery reads the arguments in the reference's order, which decides which of two bad ones is
 // reported.
-func (q query) connQuery() (c connQuery, err error) {
+func (q *query) connQuery() (c connQuery) {
 	c.order, c.user, c.account, c.mqt = q.Get("sort"), q.Get("user"), q.Get("acc"), q.Get("mqtt_client")
-	if c.auth, err = q.bool("auth"); err != nil {
-		return c, err
-	}
-	if c.subs, err = q.subs(); err != nil {
-		return c, err
-	}
-	if c.page, err = q.page(); err != nil {
-		return c, err
-	}
-	if c.cid, err = q.uint64("cid"); err != nil {
-		return c, err
-	}
-	if c.state, err = q.state(); err != nil {
-		return c, err
-	}
+	c.auth = q.bool("auth")
+	c.subs = q.subs()
+	c.page = q.page()
+	c.cid = q.uint64("cid")
+	c.state = q.state()
 	switch {
 	case c.order != "" && connOrders[c.order] == nil:
-		return c, refuse("invalid sorting option: %s", c.order)
+		q.refuse("invalid sorting option: %s", c.order)
 	case c.order == "stop" && c.state != stateClosed:
-		return c, refuse("sort by stop only valid on closed connections")
+		q.refuse("sort by stop only valid on closed connections")
 	case c.order == "reason" && c.state != stateClosed:
-		return c, refuse("sort by reason only valid on closed connections")
+		q.refuse("sort by reason only valid on closed connections")
 	}
 	if c.cid > 0 {
 		c.limit = 1
 	}
-	return c, nil
+	return c
 }
 
-func (m *monitor) connz(q query) (any, error) {
-	c, err := q.connQuery()
-	if err != nil {
-		return nil, err
+func (m *monitor) connz(q *query) any {
+	c := q.connQuery()
+	if q.err != nil {
+		return nil
 	}
 	now := time.Now()
 	set := m.srv.Settings()
 	list := m.connections(&c, set.Account)
 	z := connz{ID: set.ServerID, Now: now.UTC(), Total: len(list), Offset: c.offset, Limit: c.limit, Conns: []connRow{}}
 	list = slices.DeleteFunc(list, func(i bus.ConnInfo) bool { return !c.takes(&i) })
-	if c.order == "" {
-		c.order = "cid"
-	}
-	by := connOrders[c.order]
+	by := connOrders[cmp.Or(c.order, "cid")]
 	slices.SortStableFunc(list, func(a, b bus.ConnInfo) int { return by(&a, &b, now) })
 	for _, i := range cut(list, c.page) {
 		z.Conns = append(z.Conns, c.row(&i, now))
 	}
 	z.Count = len(z.Conns)
-	return z, nil
+	return z
 }
 
-// connections reads those of the state and account that are asked for. The open one
-// with an id comes before a closed one.
+// connections reads the connections in the requested state and account, the open ones first.
 func (m *monitor) connections(c *connQuery, account string) (list []bus.ConnInfo) {
 	if c.account != "" && c.account != account {
 		return nil
@@ -258,7 +245,7 @@ func down[N cmp.Ordered](number func(*bus.ConnInfo) N) func(a, b *bus.ConnInfo, 
 	return func(a, b *bus.ConnInfo, _ time.Time) int { return cmp.Compare(number(b), number(a)) }
 }
 
-// lived is how long a connection has existed, until its end or now.
+// lived returns the time for which a connection has existed, until its end or now.
 func lived(i *bus.ConnInfo, now time.Time) time.Duration {
 	if !i.Stop.IsZero() {
 		now = i.Stop

@@ -60,8 +60,8 @@ func TestTenThousandConnectionsArePaged(t *testing.T) {
 	}
 }
 
-// nothingPending waits until the server has taken note that all it has written is gone: what
-// a client has read may still be counted.
+// nothingPending waits until the server has counted all written bytes as gone: bytes that a client
+// has read may still be pending.
 func (s *site) nothingPending() {
 	s.Helper()
 	for range 10_000 {

@@ -23,7 +23,7 @@ import (
 
 // Options are facts about the program that serves the answers. The zero value is valid.
 type Options struct {
-	Host     string // where the answers are served, as /varz tells it
+	Host     string // of the address at which the answers are served, for /varz
 	Port     int    // 0 = not without TLS
 	TLSPort  int    // 0 = not with TLS
 	BasePath string // prefix of every path; "" = none
@@ -53,11 +53,11 @@ type monitor struct {
 	requests map[string]uint64
 }
 
-// endpoint is one path and its answer: a value for JSON, or an error for 400. A counted one is in
-// http_req_stats, under its name.
+// endpoint is one path and its answer: a value for JSON, unless the query has an error. A counted
+// one is in http_req_stats, under its name.
 type endpoint struct {
 	path, name string
-	answer     func(q query) (any, error)
+	answer     func(q *query) any
 }
 
 // Handler answers monitoring requests about s. The HTTP method makes no difference, as in the
@@ -106,10 +106,11 @@ func (m *monitor) endpoints() []endpoint {
 
 func (m *monitor) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	m.count(e.name)
-	v, err := e.answer(query{r.URL.Query()})
-	if err != nil {
+	q := &query{Values: r.URL.Query()}
+	v := e.answer(q)
+	if q.err != nil {
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, err)
+		fmt.Fprint(w, q.err)
 		return
 	}
 	b, err := json.MarshalIndent(v, "", "  ")

@@ -212,7 +212,7 @@ func TestPathsAndMethods(t *testing.T) {
 	}
 }
 
-// What a client has flushed is in the next answer.
+// The messages that a client has flushed are in the next answer.
 func TestCountersFollowTheFlush(t *testing.T) {
 	s := newSite(t, bus.Config{}, monitor.Options{})
 	p := s.dial(connect("counting") + "SUB a.> 1\r\n")

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 )
 
@@ -23,19 +24,18 @@ var healthFlags = []string{"js-enabled", "js-enabled-only", "js-server-only", "j
 
 func (m *monitor) healthz(w http.ResponseWriter, r *http.Request) {
 	m.count("/healthz")
-	q := query{r.URL.Query()}
-	for _, name := range healthFlags {
-		if _, err := q.bool(name); err != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write([]byte(err.Error()))
-			return
-		}
+	q := &query{Values: r.URL.Query()}
+	q.bools(healthFlags...)
+	if q.err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, q.err)
+		return
 	}
 	code, kind, text := m.health(q)
 	h := health{Status: "ok"}
 	if text != "" {
 		h.Status = "error"
-		if details, _ := q.bool("details"); details {
+		if q.bool("details") {
 			h.Errors = []healthError{{kind, text}}
 		} else {
 			h.Error = text
@@ -49,7 +49,7 @@ func (m *monitor) healthz(w http.ResponseWriter, r *http.Request) {
 }
 
 // health reports the first problem; text is empty if there is none.
-func (m *monitor) health(q query) (code int, kind, text string) {
+func (m *monitor) health(q *query) (code int, kind, text string) {
 	switch {
 	case q.Get("account") == "" && q.Get("stream") != "":
 		return http.StatusBadRequest, "BAD_REQUEST", `"account" must not be empty when checking stream health`

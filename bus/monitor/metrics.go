@@ -61,8 +61,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the broker once. Pending bytes cost each connection a moment of its
-// lock.
+// Collect reads the broker once. Pending bytes cost each connection a moment of its lock.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	st := c.srv.Stats()
 	count := func(d *prometheus.Desc, n uint64, labels ...string) {

@@ -7,49 +7,49 @@ import (
 	"strings"
 )
 
-// refusal is the text of a 400, as clients know it.
-type refusal string
+// query is the arguments of a request. One that is absent or empty is its zero. The first bad one
+// is reported by err, whose text is that of a 400, as clients know it.
+type query struct {
+	url.Values
+	err error
+}
 
-func (r refusal) Error() string { return string(r) }
+// refuse sets the answer to a 400, unless there is one already.
+func (q *query) refuse(format string, args ...any) {
+	if q.err == nil {
+		q.err = fmt.Errorf(format, args...)
+	}
+}
 
-func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
+func (q *query) bool(name string) bool { return decode(q, name, "boolean", strconv.ParseBool) }
 
-// query is the arguments of a request. One that is absent or empty is its zero. The
-// errors are refusals.
-type query struct{ url.Values }
+// bools checks arguments that make no difference here.
+func (q *query) bools(names ...string) {
+	for _, name := range names {
+		q.bool(name)
+	}
+}
 
-func (q query) bool(name string) (bool, error) {
-	v, err := decode(q, name, strconv.ParseBool)
+func (q *query) int(name string) int { return decode(q, name, "int", strconv.Atoi) }
+
+func (q *query) uint64(name string) uint64 {
+	return decode(q, name, "uint64", func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })
+}
+
+func decode[T any](q *query, name, kind string, parse func(string) (T, error)) (v T) {
+	s := q.Get(name)
+	if s == "" {
+		return v
+	}
+	parsed, err := parse(s)
 	if err != nil {
-		return false, refuse("Error decoding boolean for '%s': %v", name, err)
+		q.refuse("Error decoding %s for '%s': %v", kind, name, err)
+		return v
 	}
-	return v, nil
+	return parsed
 }
 
-func (q query) int(name string) (int, error) {
-	v, err := decode(q, name, strconv.Atoi)
-	if err != nil {
-		return 0, refuse("Error decoding int for '%s': %v", name, err)
-	}
-	return v, nil
-}
-
-func (q query) uint64(name string) (uint64, error) {
-	v, err := decode(q, name, func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })
-	if err != nil {
-		return 0, refuse("Error decoding uint64 for '%s': %v", name, err)
-	}
-	return v, nil
-}
-
-func decode[T any](q query, name string, parse func(string) (T, error)) (v T, err error) {
-	if s := q.Get(name); s != "" {
-		return parse(s)
-	}
-	return v, nil
-}
-
-// listing is how much of a list's entries is asked for.
+// listing is the requested form of a list.
 type listing int
 
 const (
@@ -59,34 +59,29 @@ const (
 )
 
 // subs reports whether subscriptions are requested, and their detail.
-func (q query) subs() (listing, error) {
-	if strings.EqualFold(q.Get("subs"), "detail") {
-		return detailed, nil
+func (q *query) subs() listing {
+	switch {
+	case strings.EqualFold(q.Get("subs"), "detail"):
+		return detailed
+	case q.bool("subs"):
+		return short
+	default:
+		return without
 	}
-	on, err := q.bool("subs")
-	if on {
-		return short, err
-	}
-	return without, err
 }
 
-// defaultLimit is how many entries a list has unless told.
+// defaultLimit bounds the entries of a list if the query does not.
 const defaultLimit = 1024
 
 // page is which part of a list is asked for.
 type page struct{ offset, limit int }
 
-func (q query) page() (p page, err error) {
-	if p.offset, err = q.int("offset"); err != nil {
-		return p, err
-	}
-	if p.limit, err = q.int("limit"); err != nil {
-		return p, err
-	}
-	if p.offset = max(p.offset, 0); p.limit <= 0 {
+func (q *query) page() page {
+	p := page{offset: max(q.int("offset"), 0), limit: q.int("limit")}
+	if p.limit <= 0 {
 		p.limit = defaultLimit
 	}
-	return p, nil
+	return p
 }
 
 // cut returns the part of a list that p asks for.

@@ -34,8 +34,7 @@ func (m *monitor) root(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// vars is expvar's page without the arguments of the process, in which there may be
-// secrets.
+// vars serves expvar's page without the arguments of the process, in which there may be secrets.
 func vars(w http.ResponseWriter, _ *http.Request) {
 	all := map[string]json.RawMessage{}
 	expvar.Do(func(kv expvar.KeyValue) { all[kv.Key] = json.RawMessage(kv.Value.String()) })

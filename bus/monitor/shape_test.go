@@ -14,7 +14,7 @@ import (
 	"paddock/bus/monitor"
 )
 
-// volatile is what differs from run to run, and what stands for it.
+// volatile lists the texts that differ from run to run, and their substitutes.
 var volatile = []struct {
 	re *regexp.Regexp
 	by string
@@ -26,8 +26,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`"(port|mem|cores|gomaxprocs|cpu)": [\d.]+`), `"$1": <number>`},
 }
 
-// The answers are these to the letter: fields, their order, their types, what is
-// left out.
+// The answers are these to the letter: fields, their order, their types, the fields that are left
+// out.
 func TestShapes(t *testing.T) {
 	loaded := monitor.Loaded{Time: time.Unix(1, 0), Digest: "sha256:0", Tags: []string{"a"}, Metadata: map[string]string{"k": "v"}}
 	s := newSite(t, bus.Config{ServerName: "shape", Prefixes: []string{"a"}}, monitor.Options{
@@ -74,8 +74,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// The page for Prometheus is well formed, named by the rules, and says what has
-// happened.
+// The page for Prometheus is well formed, named by the rules, and has the right numbers.
 func TestMetricsPage(t *testing.T) {
 	s := newSite(t, bus.Config{MaxPayload: 10, Prefixes: []string{"pos"}}, monitor.Options{})
 	p := s.dial(connect("one") + "SUB pos.> 1\r\n")
@@ -104,7 +103,7 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// Health says whether connections are taken.
+// Health reports whether connections are taken.
 func TestHealth(t *testing.T) {
 	s := newSite(t, bus.Config{}, monitor.Options{})
 	if got := s.text("/healthz"); got != `{"status":"ok"}` {

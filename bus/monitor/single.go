@@ -15,10 +15,10 @@ type routez struct {
 	Routes []none    `json:"routes"`
 }
 
-func (m *monitor) routez(q query) (any, error) {
-	_, err := q.subs()
+func (m *monitor) routez(q *query) any {
+	q.subs()
 	set := m.srv.Settings()
-	return routez{ID: set.ServerID, Name: set.ServerName, Now: time.Now().UTC(), Routes: []none{}}, err
+	return routez{ID: set.ServerID, Name: set.ServerName, Now: time.Now().UTC(), Routes: []none{}}
 }
 
 type gatewayz struct {
@@ -28,12 +28,10 @@ type gatewayz struct {
 	Inbound  none      `json:"inbound_gateways"`
 }
 
-func (m *monitor) gatewayz(q query) (any, error) {
-	if _, err := q.subs(); err != nil {
-		return nil, err
-	}
-	_, err := q.bool("accs")
-	return gatewayz{ID: m.srv.ID(), Now: time.Now().UTC()}, err
+func (m *monitor) gatewayz(q *query) any {
+	q.subs()
+	q.bool("accs")
+	return gatewayz{ID: m.srv.ID(), Now: time.Now().UTC()}
 }
 
 type leafz struct {
@@ -43,9 +41,9 @@ type leafz struct {
 	Leafs []none    `json:"leafs"`
 }
 
-func (m *monitor) leafz(q query) (any, error) {
-	_, err := q.bool("subs")
-	return leafz{ID: m.srv.ID(), Now: time.Now().UTC(), Leafs: []none{}}, err
+func (m *monitor) leafz(q *query) any {
+	q.bool("subs")
+	return leafz{ID: m.srv.ID(), Now: time.Now().UTC(), Leafs: []none{}}
 }
 
 type jsz struct {
@@ -74,29 +72,19 @@ type jsz struct {
 	Total     int    `json:"total"`
 }
 
-func (m *monitor) jsz(q query) (any, error) {
-	for _, name := range []string{"accounts", "streams", "consumers", "direct-consumers", "config"} {
-		if _, err := q.bool(name); err != nil {
-			return nil, err
-		}
+func (m *monitor) jsz(q *query) any {
+	q.bools("accounts", "streams", "consumers", "direct-consumers", "config")
+	q.page()
+	q.bools("leader-only", "raft", "stream-leader-only")
+	if q.bool("leader-only") {
+		q.refuse("filtered response: not leader")
 	}
-	if _, err := q.page(); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"leader-only", "raft", "stream-leader-only"} {
-		if _, err := q.bool(name); err != nil {
-			return nil, err
-		}
-	}
-	if leader, _ := q.bool("leader-only"); leader {
-		return nil, refuse("filtered response: not leader")
-	}
-	return jsz{ID: m.srv.ID(), Now: time.Now().UTC(), Disabled: true}, nil
+	return jsz{ID: m.srv.ID(), Now: time.Now().UTC(), Disabled: true}
 }
 
-func ipqueuesz(q query) (any, error) {
-	_, err := q.bool("all")
-	return none{}, err
+func ipqueuesz(q *query) any {
+	q.bool("all")
+	return none{}
 }
 
 func raftz(w http.ResponseWriter, _ *http.Request) {

@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"strings"
 	"time"
 
 	"paddock/bus"
@@ -46,27 +45,20 @@ func detail(s bus.SubInfo) subRow {
 	return subRow{Subject: s.Subject, Queue: s.Queue, SID: s.SID, Msgs: s.Delivered, Max: s.Max, Conn: s.Conn}
 }
 
-func (m *monitor) subsz(q query) (any, error) {
-	list, err := q.bool("subs")
-	if err != nil {
-		return nil, err
-	}
-	p, err := q.page()
-	if err != nil {
-		return nil, err
-	}
-	test := q.Get("test")
-	if test != "" && (!bus.ValidSubject(test) || hasWildcard(test)) {
-		return nil, refuse("invalid test subject, must be valid publish subject: %s", test)
+func (m *monitor) subsz(q *query) any {
+	list, p, test := q.bool("subs"), q.page(), q.Get("test")
+	if test != "" && !bus.ValidSubject(test) {
+		q.refuse("invalid test subject, must be valid publish subject: %s", test)
+		return nil
 	}
 	set := m.srv.Settings()
 	z := subsz{ID: set.ServerID, Now: time.Now().UTC(), Offset: p.offset, Limit: p.limit}
 	if acc := q.Get("acc"); acc != "" && acc != set.Account {
-		return z, nil
+		return z
 	}
 	z.indexRow = m.indexRow()
 	if !list {
-		return z, nil
+		return z
 	}
 	var subs []bus.SubInfo
 	subs, z.Total = m.srv.Subscriptions(test, p.offset, p.limit)
@@ -75,16 +67,7 @@ func (m *monitor) subsz(q query) (any, error) {
 		row.Account, row.AccountTag = set.Account, set.Account
 		z.Subs = append(z.Subs, row)
 	}
-	return z, nil
-}
-
-func hasWildcard(subject string) bool {
-	for tok := range strings.SplitSeq(subject, ".") {
-		if tok == "*" || tok == ">" {
-			return true
-		}
-	}
-	return false
+	return z
 }
 
 func (m *monitor) indexRow() indexRow {

@@ -13,7 +13,7 @@ type topz struct {
 
 type subjectRow struct {
 	Subject string `json:"subject"`
-	Msgs    uint64 `json:"msgs"`           // at least; of late
+	Msgs    uint64 `json:"msgs"`           // at least; recent traffic counts most
 	Error   uint64 `json:"max_undercount"` // so many more at most
 }
 
@@ -23,14 +23,11 @@ type prefixRow struct {
 	OutMsgs uint64 `json:"out_msgs"`
 }
 
-// topSubjects is how many there are unless told by limit.
+// topSubjects bounds the subjects if the query does not.
 const topSubjects = 32
 
-func (m *monitor) topz(q query) (any, error) {
-	limit, err := q.int("limit")
-	if err != nil {
-		return nil, err
-	}
+func (m *monitor) topz(q *query) any {
+	limit := q.int("limit")
 	if limit <= 0 {
 		limit = topSubjects
 	}
@@ -41,5 +38,5 @@ func (m *monitor) topz(q query) (any, error) {
 	for _, p := range m.srv.PrefixTraffic() {
 		z.Prefixes = append(z.Prefixes, prefixRow{p.Prefix, p.In, p.Out})
 	}
-	return z, nil
+	return z
 }

@@ -2,8 +2,8 @@ package monitor
 
 import "runtime"
 
-// heldByGo is the memory that the Go runtime has from the system, where the system does not report
-// resident memory.
+// heldByGo returns the memory that the Go runtime has from the system, where the system does not
+// report resident memory.
 func heldByGo() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -18,7 +18,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// resident is the process's memory, from proc(5) where there is one.
+// resident returns the process's memory, from proc(5) where there is one.
 func resident() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	var size, pages int64

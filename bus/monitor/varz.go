@@ -89,7 +89,7 @@ type varzNow struct {
 	Subscriptions    int       `json:"subscriptions"`
 }
 
-// webSocket tells of the door for web pages; {} if there is none.
+// webSocket describes the listener for web pages; {} if there is none.
 type webSocket struct {
 	Host             string   `json:"host,omitempty"`
 	Port             int      `json:"port,omitempty"`
@@ -132,7 +132,7 @@ type diskWaits struct {
 // systemAccount is the account that servers keep for themselves.
 const systemAccount = "$SYS"
 
-func (m *monitor) varz(query) (any, error) {
+func (m *monitor) varz(*query) any {
 	set, st := m.srv.Settings(), m.srv.Stats()
 	v := varz{
 		ID: set.ServerID, Name: set.ServerName, Version: set.Version, Proto: set.Proto, Commit: set.Commit, Go: set.Go,
@@ -152,7 +152,7 @@ func (m *monitor) varz(query) (any, error) {
 		c := m.opts.Config()
 		v.ConfigLoaded, v.ConfigDigest, v.Tags, v.Metadata = c.Time.UTC(), c.Digest, c.Tags, c.Metadata
 	}
-	return v, nil
+	return v
 }
 
 func (m *monitor) varzNow(st bus.Stats) varzNow {

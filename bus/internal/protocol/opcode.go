@@ -16,8 +16,7 @@ const (
 	opErr
 )
 
-// opNames holds the operations in the order of how often they come. blank says
-// that a space or tab must follow.
+// opNames holds the operations the most frequent first. blank = a space or tab must follow.
 var opNames = [...]struct {
 	name  string
 	blank bool

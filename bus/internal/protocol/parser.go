@@ -218,8 +218,7 @@ func (p *Parser) plain(op opcode, h Handler) error {
 	}
 }
 
-// checkLine bounds the arguments, those of a line that is not complete too: they
-// get no shorter.
+// checkLine bounds the arguments, also of a line that is not complete: they get no shorter.
 func (p *Parser) checkLine(args []byte) error {
 	if len(args) > p.MaxLine {
 		return ErrControlLine
@@ -350,8 +349,8 @@ func (p *Parser) unsubscribe(line []byte, h Handler) error {
 	}
 }
 
-// fields splits at runs of space and tab, and of CR and LF if lineEnds says so, into dst, whose
-// capacity is one more than the longest legal list, so that too long a list is noticed.
+// fields splits at runs of space and tab, and with lineEnds of CR and LF, into dst, whose capacity
+// is one more than the longest legal list, so that too long a list is noticed.
 func fields(s []byte, dst [][]byte, lineEnds bool) [][]byte {
 	start := -1
 	for i, b := range s {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// recorder is a handler that writes down what it was told.
+// recorder is a handler that records its calls.
 type recorder struct {
 	events []string
 	p      *Parser
@@ -42,7 +42,7 @@ func (r *recorder) OnPublish(p *Publication) error {
 	return r.add("publish %q %q %d %q", p.Subject, p.Reply, p.Header, p.Payload)
 }
 
-// exactForm is what goes out behind a subscription's id.
+// exactForm returns the bytes of a message behind the subscription's id.
 func exactForm(p *Publication) string {
 	return fmt.Sprintf("%s%d\r\n%s\r\n", AppendReply(nil, p.Reply), len(p.Payload), p.Payload)
 }
@@ -87,8 +87,8 @@ func parse(t testing.TB, mustAuth bool, pieces ...[]byte) []string {
 	return r.events
 }
 
-// The histories under testdata test what an operation does; here it is only
-// that every way of splitting gives what one read gives.
+// The histories under testdata test the operations themselves; this tests that every way of
+// splitting the bytes gives the same calls as one read.
 func TestParserOperations(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"two operations in one read", "SUB a 1\r\nSUB b q 2\r\n", `subscribe "a" "" "1"|subscribe "b" "q" "2"`},

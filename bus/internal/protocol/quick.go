@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// quickLen is the shortest PUB that quick handles: eight bytes can be read at any
-// of its line's.
+// quickLen is the shortest PUB that quick handles: eight bytes can be read at any of its line's.
 const quickLen = 16
 
 // quick handles the PUBs that buf begins with and that are whole and written the usual way, and

@@ -1,11 +1,13 @@
 package subjects
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
-// Map is a persistent map from text to V: a change makes a new map that shares
-// all but a path with the old one, which stays as it is. It is a hash trie of 16
-// branches. The caller provides the hashes, which must be the same for the
-// same text. The zero value is empty.
+// Map is a persistent map from text to V: a change makes a new map that shares all but a path with
+// the old one, which stays as it is. It is a hash trie of 16 branches. The caller provides the
+// hashes, which must be the same for the same text. The zero value is empty.
 type Map[V any] struct {
 	root *mapNode[V]
 	n    int
@@ -38,7 +40,7 @@ const (
 
 // Get returns key's value; found = it has one.
 //
-// hot: guarded by BenchmarkIndex and TestMatchDoesNotAllocate.
+// hot: guarded by BenchmarkFlow and TestMatchDoesNotAllocate.
 func (m *Map[V]) Get(hash uint64, key []byte) (value V, found bool) {
 	for n, h := m.root, hash; n != nil; h >>= mapBits {
 		bit := uint16(1) << (h & mapMask)
@@ -67,7 +69,7 @@ func (m Map[V]) With(hash uint64, key string, value V) Map[V] {
 	return m
 }
 
-// with adds the leaf below n, whose branches are told by the bits from shift on.
+// with adds the leaf below n, whose branches are selected by the bits from shift on.
 func (n *mapNode[V]) with(added *mapLeaf[V], shift uint) (changed *mapNode[V], grown bool) {
 	bit := uint16(1) << (added.hash >> shift & mapMask)
 	if n == nil {
@@ -75,10 +77,7 @@ func (n *mapNode[V]) with(added *mapLeaf[V], shift uint) (changed *mapNode[V], g
 	}
 	at := bits.OnesCount16(n.present & (bit - 1))
 	if n.present&bit == 0 {
-		slots := make([]mapSlot[V], len(n.slots)+1)
-		copy(slots, n.slots[:at])
-		copy(slots[at+1:], n.slots[at:])
-		slots[at].leaf = added
+		slots := slices.Concat(n.slots[:at], []mapSlot[V]{{leaf: added}}, n.slots[at:])
 		return &mapNode[V]{present: n.present | bit, slots: slots}, true
 	}
 	changed = n.clone()
@@ -99,7 +98,7 @@ func (n *mapNode[V]) with(added *mapLeaf[V], shift uint) (changed *mapNode[V], g
 }
 
 func (n *mapNode[V]) clone() *mapNode[V] {
-	return &mapNode[V]{present: n.present, slots: append(make([]mapSlot[V], 0, len(n.slots)), n.slots...)}
+	return &mapNode[V]{present: n.present, slots: slices.Clone(n.slots)}
 }
 
 // without returns the list without key; found = it was there.
@@ -155,9 +154,7 @@ func (n *mapNode[V]) without(hash uint64, key string, shift uint) (changed *mapN
 	case len(n.slots) == 1:
 		return nil, true
 	}
-	slots := make([]mapSlot[V], 0, len(n.slots)-1)
-	slots = append(append(slots, n.slots[:at]...), n.slots[at+1:]...)
-	return &mapNode[V]{present: n.present &^ bit, slots: slots}, true
+	return &mapNode[V]{present: n.present &^ bit, slots: slices.Concat(n.slots[:at], n.slots[at+1:])}, true
 }
 
 // Values goes through the values, in the order of the hashes.

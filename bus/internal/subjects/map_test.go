@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A persistent map is what a Go map would be, at each time of its history, also
-// when hashes collide wholly or in part.
+// A persistent map has the entries of a Go map, at each time of its history, also when hashes
+// collide wholly or in part.
 func TestPersistentMapAgainstMap(t *testing.T) {
 	for name, hash := range map[string]func(i int) uint64{
 		"spread":       func(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 },

@@ -2,9 +2,8 @@ package subjects
 
 import "strings"
 
-// Set is a list of patterns, each perhaps with a queue behind a space. A
-// subject is looked up among the literal ones and compared only with the
-// wildcards that begin as it does.
+// Set is a list of patterns, each perhaps with a queue behind a space. A subject is looked up among
+// the literal ones and compared only with the wildcards that begin as it does.
 type Set struct {
 	Entries []string // all of it, in one form
 	literal map[string]struct{}
@@ -40,14 +39,12 @@ func NewSet(list []string) (p Set) {
 	return p
 }
 
-// Has reports whether some pattern without a queue matches subject, whose tokens
-// are all literals.
+// Has reports whether some pattern without a queue matches subject, whose tokens are all literals.
 //
 // hot: guarded by TestPermissionsDoNotAllocate.
 func (p *Set) Has(subject []byte) bool { return p.match(subject, Match) }
 
-// Covers reports whether some pattern without a queue matches all that subject, a
-// pattern, matches.
+// Covers reports whether some pattern without a queue matches all that subject, a pattern, matches.
 func (p *Set) Covers(subject []byte) bool { return p.match(subject, Covers) }
 
 func (p *Set) match(subject []byte, match func(pattern string, subject []byte) bool) bool {
@@ -71,8 +68,7 @@ func (p *Set) match(subject []byte, match func(pattern string, subject []byte) b
 	return false
 }
 
-// Queue reports whether entries name queues for subject, and queue is among
-// them.
+// Queue reports whether entries name queues for subject, and queue is among them.
 func (p *Set) Queue(subject []byte, queue string, whole bool) (named, among bool) {
 	if queue == "" {
 		return false, false

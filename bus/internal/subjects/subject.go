@@ -2,7 +2,10 @@
 // name is a plural as nearly every function that calls it has a parameter subject.
 package subjects
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // The parts of patterns.
 const (
@@ -35,17 +38,7 @@ func Match(pattern string, subject []byte) bool {
 
 // Valid reports whether s can be published to. It is clean and has neither an empty token nor a
 // wildcard.
-func Valid(s string) bool {
-	if !Clean(s) {
-		return false
-	}
-	for tok := range strings.SplitSeq(s, ".") {
-		if tok == "" || tok == AnyToken || tok == AnyTokens {
-			return false
-		}
-	}
-	return true
-}
+func Valid(s string) bool { return Clean(s) && NoEmptyToken(s) && !HasWildcard(s) }
 
 // Clean reports whether s can stand in a protocol line: it is not empty, and has neither white
 // space nor control bytes.
@@ -61,43 +54,28 @@ func Clean(s string) bool {
 // WellFormedPattern reports whether s, an argument of SUB, is a pattern. It need not look for the
 // separators of the protocol, which cannot occur in an argument.
 func WellFormedPattern(s []byte) bool {
-	for more := true; more; {
-		var tok []byte
-		tok, s, more = Cut(s)
-		if len(tok) == 0 || (more && string(tok) == AnyTokens) {
-			return false
-		}
-	}
-	return true
+	return NoEmptyToken(s) && !bytes.HasPrefix(s, []byte(">.")) && !bytes.Contains(s, []byte(".>."))
 }
 
 // WellFormed reports whether s, an argument of PUB, has no empty token and no lone wildcard.
-func WellFormed(s []byte) bool {
-	for more := true; more; {
-		var tok []byte
-		tok, s, more = Cut(s)
-		if len(tok) == 0 || string(tok) == AnyToken || string(tok) == AnyTokens {
-			return false
-		}
-	}
-	return true
-}
+func WellFormed(s []byte) bool { return NoEmptyToken(s) && !HasWildcard(s) }
 
 // NoEmptyToken reports whether every token of s has at least one byte.
-func NoEmptyToken(s []byte) bool {
-	for more := true; more; {
-		var tok []byte
-		if tok, s, more = Cut(s); len(tok) == 0 {
+func NoEmptyToken[T string | []byte](s T) bool {
+	before := byte(Separator)
+	for i := range len(s) {
+		if s[i] == Separator && before == Separator {
 			return false
 		}
+		before = s[i]
 	}
-	return true
+	return before != Separator
 }
 
-// HasWildcard reports whether a well-formed pattern is more than a literal.
-func HasWildcard(pattern string) bool {
-	for tok := range strings.SplitSeq(pattern, ".") {
-		if tok == AnyToken || tok == AnyTokens {
+// HasWildcard reports whether a token of s is a lone wildcard.
+func HasWildcard[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if (s[i] == AnyToken[0] || s[i] == AnyTokens[0]) && (i == 0 || s[i-1] == Separator) && (i+1 == len(s) || s[i+1] == Separator) {
 			return true
 		}
 	}

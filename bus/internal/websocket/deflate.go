@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// deflateLeast is the size up to which deflating is not worth it.
-	deflateLeast = 64
-	// inflateBlock is how much of a message is inflated before it is handed over.
+	// minDeflated is the size up to which deflating is not worth it.
+	minDeflated = 64
+	// inflateBlock is the size of the parts in which a message is inflated and handed over.
 	inflateBlock = 32 << 10
 	// keptMessage is the largest buffer of a deflated message that outlives it.
 	keptMessage = 64 << 10
@@ -64,10 +64,9 @@ func (r *Reader) unpack(sink Sink) error {
 	}
 }
 
-// AppendMessage adds a binary message to dst, deflated if that is agreed on and
-// makes it smaller.
+// AppendMessage adds a binary message to dst, deflated if that is agreed on and makes it smaller.
 func AppendMessage(dst, payload []byte, deflate bool) []byte {
-	if deflate && len(payload) > deflateLeast {
+	if deflate && len(payload) > minDeflated {
 		packed := packedBufs.Get().(*[]byte)
 		defer packedBufs.Put(packed)
 		b := appender{(*packed)[:0]}

@@ -64,15 +64,14 @@ type Sink interface {
 	Ping(payload []byte)
 	// Closed is the peer's close frame; code is 0 if it gives none.
 	Closed(code int, text string)
-	// Limit is how many bytes a deflated message may have, packed or not.
+	// Limit returns the bound in bytes on a deflated message, packed or not.
 	Limit() int
 }
 
-// Reader reads the frames that a client sends. It is pure: no I/O, no clock,
-// and its output does not depend on how the bytes were split. Frames and
-// messages are only ways to carry a stream: text or binary, in one piece or many,
-// all of it is data. So a frame's length is never more than a number that counts
-// down, and costs no memory. Only deflated messages and control frames are kept
+// Reader reads the frames that a client sends. It is pure: no I/O, no clock, and its output does
+// not depend on how the bytes were split. Frames and messages are only ways to carry a stream: text
+// or binary, in one piece or many, all of it is data. So a frame's length is never more than a
+// number that counts down, and costs no memory. Only deflated messages and control frames are kept
 // until they are whole; both are bounded.
 type Reader struct {
 	Deflate bool // permessage-deflate has been agreed on
@@ -293,7 +292,7 @@ func (r *Reader) handleControl(sink Sink) error {
 	return errStop
 }
 
-// validCode says whether a close frame may have the code: RFC 6455 section 7.4, and later
+// validCode reports whether a close frame may have the code: RFC 6455 section 7.4, and later
 // registrations.
 func validCode(code int) bool {
 	switch {
@@ -318,7 +317,7 @@ func AppendFrame(dst []byte, first byte, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// CloseFrame tells the client why; code 0 says nothing.
+// CloseFrame returns a close frame with the reason; code 0 = without.
 func CloseFrame(code int, text string) []byte {
 	if code == 0 {
 		return AppendFrame(nil, opClose, nil)

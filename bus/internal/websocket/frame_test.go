@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recorder is what came out of a Reader.
+// recorder is the output of a Reader.
 type recorder struct {
 	bytes bytes.Buffer
 	pings []string
@@ -123,7 +123,7 @@ func TestWebSocketFrames(t *testing.T) {
 	}
 }
 
-// What the server writes, a reader of frames reads.
+// A reader of frames reads the frames that the server writes.
 func TestWebSocketMessages(t *testing.T) {
 	for _, n := range []int{0, 1, 64, 65, 125, 126, 1000, 65535, 65536} {
 		payload := strings.Repeat("MSG a 1 5\r\nhello\r\n", n/18+1)[:n]

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// upgradeMost bounds the request of a handshake; browsers send cookies.
-	upgradeMost = 32 << 10
+	// maxRequest bounds the request of a handshake; browsers send cookies.
+	maxRequest = 32 << 10
 	// acceptGUID is RFC 6455 section 1.3.
 	acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 )
@@ -44,7 +44,7 @@ type Policy struct {
 
 // Upgrade reads the request of a WebSocket handshake and answers it.
 func Upgrade(stream io.ReadWriter, p *Policy) (deflate bool, err error) {
-	in := bufio.NewReader(io.LimitReader(stream, upgradeMost))
+	in := bufio.NewReader(io.LimitReader(stream, maxRequest))
 	r, err := http.ReadRequest(in)
 	if ne := net.Error(nil); errors.As(err, &ne) || errors.Is(err, io.EOF) {
 		return false, err // the connection has ended
@@ -52,7 +52,7 @@ func Upgrade(stream io.ReadWriter, p *Policy) (deflate bool, err error) {
 	if err != nil {
 		err = &HandshakeError{http.StatusBadRequest, err.Error()}
 	} else {
-		err = p.judge(r)
+		err = p.check(r)
 	}
 	if err == nil && in.Buffered() > 0 {
 		err = &HandshakeError{http.StatusBadRequest, "client sent data before handshake is complete"}
@@ -77,9 +77,9 @@ func acceptKey(key string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// judge checks a request: RFC 6455 section 4.2.1. Any path will do, for a proxy may
+// check reports the fault of a request: RFC 6455 section 4.2.1. Any path will do, for a proxy may
 // have put one in front, but for those of protocols that are not spoken here.
-func (p *Policy) judge(r *http.Request) error {
+func (p *Policy) check(r *http.Request) error {
 	bad := func(reason string) error { return &HandshakeError{http.StatusBadRequest, reason} }
 	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-Websocket-Key"))
 	switch {
@@ -100,14 +100,19 @@ func (p *Policy) judge(r *http.Request) error {
 	case !hasToken(r.Header, "Sec-Websocket-Version", "13"):
 		return bad("invalid version")
 	}
-	return p.judgeOrigin(r)
+	return p.checkOrigin(r)
 }
 
-// hasToken says whether the list in a header has the token, in any case.
+// hasToken reports whether the list in a header has the token, in any case.
 func hasToken(h http.Header, name, token string) bool {
-	for _, list := range h[name] {
+	return listHas(h[name], func(one string) bool { return strings.EqualFold(one, token) })
+}
+
+// listHas reports whether has is true for an element of the comma-separated lists.
+func listHas(lists []string, has func(element string) bool) bool {
+	for _, list := range lists {
 		for one := range strings.SplitSeq(list, ",") {
-			if strings.EqualFold(strings.TrimSpace(one), token) {
+			if has(strings.TrimSpace(one)) {
 				return true
 			}
 		}
@@ -115,9 +120,9 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// judgeOrigin checks the site of the page. A client that sends no origin is no page, and
-// free to say whatever it likes: RFC 6455 section 10.2.
-func (p *Policy) judgeOrigin(r *http.Request) error {
+// checkOrigin checks the site of the page. A client that sends no origin is no page, and it
+// may send any origin: RFC 6455 section 10.2.
+func (p *Policy) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" || !p.SameOrigin && !p.LocalNames && len(p.AllowedOrigins) == 0 {
 		return nil
@@ -149,7 +154,7 @@ func (p *Policy) allows(from string) bool {
 	return false
 }
 
-// site is an origin's scheme, host and port in one form; "" if it is none.
+// site returns an origin's scheme, host and port in one form; "" if it is none.
 func site(origin string) string {
 	u, err := url.ParseRequestURI(origin)
 	if err != nil || u.Host == "" {
@@ -165,19 +170,10 @@ func site(origin string) string {
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
-// offersDeflate says whether the client offers permessage-deflate in a way that can be taken:
+// offersDeflate reports whether the client offers permessage-deflate in a way that can be taken:
 // without a smaller window for this side's output, which the compressor does not support. RFC 7692
 // section 7.1.
-func offersDeflate(h http.Header) bool {
-	for _, list := range h["Sec-Websocket-Extensions"] {
-		for offer := range strings.SplitSeq(list, ",") {
-			if takesDeflate(offer) {
-				return true
-			}
-		}
-	}
-	return false
-}
+func offersDeflate(h http.Header) bool { return listHas(h["Sec-Websocket-Extensions"], takesDeflate) }
 
 func takesDeflate(offer string) bool {
 	name, params, _ := strings.Cut(offer, ";")

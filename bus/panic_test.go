@@ -16,7 +16,7 @@ type faulty struct{ endpoint }
 
 func (faulty) deliver(*subscription, *router, endpoint) delivery { panic("deliver is faulty") }
 
-// faultySubject is what the fault is about.
+// faultySubject is the subject of the messages that cause the fault.
 const faultySubject = "fault"
 
 // withFault returns a server on which publishing to faultySubject panics, after the message has
@@ -116,9 +116,9 @@ func (d *dialog) until(mark string) string {
 	}
 }
 
-// A panic while the router holds another client's lock ends the connection that
-// caused it, and nothing else: what came before has been delivered, the lock is
-// free, and later batches find nothing of it.
+// A panic while the router holds another client's lock ends the connection that caused it, and no
+// other: earlier messages have been delivered, the lock is free, and later batches find nothing of
+// it.
 func TestPanicEndsOneConnection(t *testing.T) {
 	s, log := startLogged(t)
 	healthy := dialTo(t, s)
@@ -144,7 +144,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 			t.Errorf("counted %d panics, closed %v", st.Panics, st.Closed)
 		}
 	}
-	if text := log.String(); strings.Count(text, "deliver is faulty") != 3 || !strings.Contains(text, "rescue_test.go") {
+	if text := log.String(); strings.Count(text, "deliver is faulty") != 3 || !strings.Contains(text, "panic_test.go") {
 		t.Errorf("the log does not tell what and where: %s", text)
 	}
 	if n := s.subs.len(); n != 3 {

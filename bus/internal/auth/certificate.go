@@ -1,67 +1,41 @@
-package bus
+package auth
 
 import (
-	"crypto/sha256"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
-	"encoding/hex"
 	"slices"
 	"strings"
 )
 
-// certNames are the names in a client's certificate that may name a user. Each is a candidate for a
-// User.Name, in the order in which they are tried.
-type certNames struct {
-	exact []string // e-mail, DNS and URI names, then the subject as texts
-	// subject is the distinguished name in canonical form; "" = it has attributes
-	// that have no usual name.
-	subject string
+// Names are the names in a client's certificate that may name a user.
+type Names struct {
+	// Exact lists e-mail, DNS and URI names, then the subject as texts, in the order in which they
+	// are tried.
+	Exact []string
+	// Subject is the distinguished name in canonical form; "" = it has attributes that have no
+	// usual name.
+	Subject string
 }
 
-// certificateNames reads them.
-func certificateNames(cert *x509.Certificate) *certNames {
-	names := &certNames{}
-	names.exact = append(names.exact, cert.EmailAddresses...)
-	names.exact = append(names.exact, cert.DNSNames...)
+// CertificateNames reads the names of a certificate.
+func CertificateNames(cert *x509.Certificate) *Names {
+	names := &Names{Exact: slices.Concat(cert.EmailAddresses, cert.DNSNames)}
 	for _, u := range cert.URIs {
-		names.exact = append(names.exact, u.String())
+		names.Exact = append(names.Exact, u.String())
 	}
 	text := cert.Subject.ToRDNSequence().String()
 	var rdns pkix.RDNSequence
 	if _, err := asn1.Unmarshal(cert.RawSubject, &rdns); err == nil {
-		names.subject = canonicalRDNs(rdns)
+		names.Subject = canonicalRDNs(rdns)
 		if dcs := domainComponents(rdns); dcs != "" {
-			names.exact = append(names.exact, text+","+dcs)
+			names.Exact = append(names.Exact, text+","+dcs)
 		}
 	}
 	if text != "" {
-		names.exact = append(names.exact, text)
+		names.Exact = append(names.Exact, text)
 	}
 	return names
-}
-
-// find returns the first of users that has one of the names. may reports whether a user can be
-// chosen at all. The subject names a user whose name is a distinguished name with the same parts,
-// in any order.
-func (n *certNames) find(users []User, may func(u *User) bool) *User {
-	for _, name := range n.exact {
-		for i := range users {
-			if u := &users[i]; u.Name == name && may(u) {
-				return u
-			}
-		}
-	}
-	if n.subject == "" {
-		return nil
-	}
-	for i := range users {
-		if u := &users[i]; canonicalDN(u.Name) == n.subject && may(u) {
-			return u
-		}
-	}
-	return nil
 }
 
 // attributes are the names of RFC 4514 section 3, and two more that certificates
@@ -82,7 +56,7 @@ var attributes = map[string]string{
 
 const domainComponent = "0.9.2342.19200300.100.1.25"
 
-// domainComponents are those of a subject as text, the most special first: the
+// domainComponents returns the domain components of a subject as text, the most special first: the
 // package crypto/x509/pkix leaves them out of its own.
 func domainComponents(rdns pkix.RDNSequence) string {
 	var parts []string
@@ -96,7 +70,7 @@ func domainComponents(rdns pkix.RDNSequence) string {
 	return strings.Join(parts, ",")
 }
 
-// canonicalRDNs is a name's parts, sorted; "" if one has no usual name.
+// canonicalRDNs returns a name's parts, sorted; "" if one has no usual name.
 func canonicalRDNs(rdns pkix.RDNSequence) string {
 	var parts []string
 	for _, rdn := range rdns {
@@ -119,9 +93,9 @@ func joinSorted(parts []string, separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// canonicalDN is the same of a text of RFC 4514, such as "CN=ann,OU=fleet"; "" if
-// it is none.
-func canonicalDN(text string) string {
+// CanonicalDN returns the canonical form of a distinguished name in the form of RFC 4514, such as
+// "CN=ann,OU=fleet". Names with the same parts, in any order, have the same form; "" = it is none.
+func CanonicalDN(text string) string {
 	var parts []string
 	for _, rdn := range splitUnescaped(text, ',') {
 		var values []string
@@ -176,43 +150,10 @@ func unescapeDN(s string) string {
 	return b.String()
 }
 
-// hexDigit is the value of a hexadecimal digit, -1 of anything else.
+// hexDigit returns the value of a hexadecimal digit, -1 for other bytes.
 func hexDigit(b byte) int {
 	if 'A' <= b && b <= 'F' {
 		b += 'a' - 'A'
 	}
 	return strings.IndexByte("0123456789abcdef", b)
-}
-
-// TLSInfo is the result of a connection's handshake.
-type TLSInfo struct {
-	Version uint16 // as in crypto/tls
-	Cipher  uint16 // likewise
-	First   bool   // it came before INFO
-	Peers   []PeerCert
-}
-
-// PeerCert is a certificate that a client has shown, the client's own first.
-type PeerCert struct {
-	Subject string
-	// SHA256 is that of the certificate, KeySHA256 that of its public key, which
-	// TLS.PinnedCerts lists: in hex.
-	SHA256, KeySHA256 string
-}
-
-func describe(state *tls.ConnectionState, first bool) *TLSInfo {
-	i := &TLSInfo{Version: state.Version, Cipher: state.CipherSuite, First: first}
-	for _, cert := range state.PeerCertificates {
-		i.Peers = append(i.Peers, PeerCert{
-			Subject: cert.Subject.String(), SHA256: hexSum(cert.Raw), KeySHA256: keySum(cert),
-		})
-	}
-	return i
-}
-
-func keySum(cert *x509.Certificate) string { return hexSum(cert.RawSubjectPublicKeyInfo) }
-
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
