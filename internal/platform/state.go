@@ -45,11 +45,14 @@ func (p *Platform) openState(context.Context) error {
 	}
 	limits := &p.cfg.Limits
 	dir := p.cfg.Data.Dir
-	if dir == "" {
+	if dir == "" || p.cfg.Journal.Off() {
 		cfg.Fences = views.New(p.catalog)
 		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
 		p.pipeline, err = ingest.Open(cfg)
 		return err
+	}
+	if cfg.Interval, err = p.cfg.Journal.Interval(); err != nil {
+		return p.cfg.Fault("journal.durability", err)
 	}
 	begun := time.Now()
 	err = p.restore(&cfg, dir)

@@ -90,6 +90,9 @@ type Config struct {
 
 	// Journal keeps every record before it is applied. Nil: the state ends with the process.
 	Journal journal.Journal
+	// Interval makes Submit and TrySubmit answer at once, as if every position were accepted. Their
+	// records are made after this time. 0: they answer once the positions are durable and applied.
+	Interval time.Duration
 	// CheckpointEvery is the number of positions and records after which the state of the next
 	// partition is saved; 16 Ki, so that all are saved once in a million positions.
 	CheckpointEvery int
@@ -123,6 +126,7 @@ type Pipeline struct {
 	seen    atomic.Pointer[track.View] // that the partitions have
 	refusal atomic.Pointer[string]     // why nothing is accepted; nil: it is
 	wake    chan struct{}              // of run; holds one signal
+	soon    chan struct{}              // likewise, for a record after Config.Interval
 	givenUp atomic.Bool                // positions that wait are refused
 	failure sync.Once                  // is told
 	ended   chan struct{}
@@ -175,7 +179,7 @@ func build(cfg Config) *Pipeline {
 	}
 	p := &Pipeline{
 		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
-		sessions: sessions{}, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		sessions: sessions{}, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	p.cfg.Track.MaxObjects = shareOf(cfg.Track.MaxObjects)
 	p.options = encodeOptions(p.cfg.Track)
@@ -240,6 +244,9 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 		pd.refuseAll(overloaded)
 		return pd.result(), nil
 	}
+	if p.cfg.Interval > 0 {
+		return p.postpone(pd)
+	}
 	if err := p.do(&request{pending: pd}, done); err != nil {
 		p.room.Release(pd.weight)
 		return Result{}, err
@@ -265,12 +272,34 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 		pd.done(pd)
 		return nil
 	}
+	if p.cfg.Interval > 0 {
+		pd.done = func(*pending) {}
+		r, err := p.postpone(pd)
+		if err == nil && done != nil {
+			done(r)
+		}
+		return err
+	}
 	if err := p.enter(&request{pending: pd}); err != nil {
 		p.room.Release(pd.weight)
 		return err
 	}
 	p.signal()
 	return nil
+}
+
+// postpone lists a batch for a record after Config.Interval, and returns the answer in advance.
+func (p *Pipeline) postpone(pd *pending) (Result, error) {
+	r := pd.result() // before another goroutine writes outcomes: all are accepted
+	if err := p.enter(&request{pending: pd}); err != nil {
+		p.room.Release(pd.weight)
+		return Result{}, err
+	}
+	select {
+	case p.soon <- struct{}{}:
+	default:
+	}
+	return r, nil
 }
 
 // Remove forgets an object, and reports whether it was known. When Remove returns, an exit from

@@ -310,14 +310,20 @@ func (p *Pipeline) run() {
 	defer close(p.ended)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	var again <-chan time.Time
+	var again, later <-chan time.Time
 	for {
 		select {
 		case <-p.wake:
 		case <-ticker.C:
 		case <-again:
+		case <-p.soon:
+			if later == nil {
+				later = time.After(p.cfg.Interval)
+			}
+			continue
+		case <-later:
 		}
-		again = nil
+		again, later = nil, nil
 		p.turn <- struct{}{}
 		steps := recordSteps
 		congested := p.cfg.Congested()
@@ -344,7 +350,7 @@ func (p *Pipeline) over() (over, busy bool) {
 	p.mu.Lock()
 	closed, waiting := p.closed, len(p.waiting)
 	p.mu.Unlock()
-	busy = waiting > 0 || p.busy(p.clock.now())
+	busy = waiting > 0 && (closed || p.cfg.Interval == 0) || p.busy(p.clock.now())
 	if !closed || busy && !p.givenUp.Load() {
 		return false, busy
 	}

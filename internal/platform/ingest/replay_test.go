@@ -338,6 +338,54 @@ func TestAJournalThatFails(t *testing.T) {
 	}
 }
 
+// With an interval, positions are acknowledged at once, and are durable, applied and published after
+// it. A crash before that loses them, and nothing else.
+func TestAnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pub, log := &published{}, journal.NewMemory()
+		config := Config{Interval: 50 * time.Millisecond, Track: track.Options{Initial: track.InitialEnter}}
+		p, _ := openOn(t, config, log, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+		p.Start(pub)
+		synctest.Wait()
+		_, before := log.Bounds()
+		b := fixes("v", 1, 3)
+		b.Rejected = []Rejection{{Index: 9, Reason: "bad"}}
+		if r, err := p.Submit(t.Context(), b); err != nil || r.Accepted != 3 || len(r.Rejected) != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		answered := false
+		if err := p.TrySubmit(fixes("w", 1, 1), func(r Result) { answered = r.Accepted == 1 }); err != nil || !answered {
+			t.Errorf("answered %v, %v", answered, err)
+		}
+		if _, now := log.Bounds(); now != before || pub.count() > 0 {
+			t.Errorf("%d records, %d events at once", now-before, pub.count())
+		}
+		crashed := log.Clone()
+		time.Sleep(config.Interval)
+		synctest.Wait()
+		if _, now := log.Bounds(); now != before+1 || pub.count() != 4 {
+			t.Errorf("%d records, %d events after the interval", now-before, pub.count())
+		}
+		if other, _ := openOn(t, config, crashed, nil); len(stored(t, crashed)) > 0 {
+			t.Errorf("%d events after a crash", len(stored(t, crashed)))
+		} else if _, ok := other.Object("f", "v"); ok {
+			t.Error("an object after a crash")
+		}
+		if _, err := p.Submit(t.Context(), fixes("last", 1, 1)); err != nil {
+			t.Error(err)
+		}
+		p.Close(t.Context()) // applies what was acknowledged
+		if other, _ := openOn(t, config, log, nil); len(stored(t, log)) != 5 {
+			t.Errorf("%d events", len(stored(t, log)))
+		} else if n := len(other.sessions); n > 0 {
+			t.Errorf("%d sessions", n)
+		}
+		if _, err := p.Submit(t.Context(), fixes("late", 1, 1)); !errors.Is(err, ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
 // inputs are records of every shape.
 func inputs() (all []*input) {
 	all = append(all, &input{at: 5}, &input{at: -1, stepping: 1<<63 | 1, view: []byte{}, options: []byte("{}")}, &input{view: []byte("v"), removals: []removal{{fleet: "f", id: "é"}, {}}, handled: []Handled{{}, {[16]byte{1, 2}, 1 << 40, 3, 99}}})

@@ -48,6 +48,10 @@ type Data struct {
 
 // Journal holds the settings of the log in Data.Dir.
 type Journal struct {
+	// Durability is sync: positions are acknowledged once they are durable; off: nothing is kept; or
+	// a time such as 100ms: positions are acknowledged at once, and durable and applied after it.
+	Durability string `yaml:"durability"`
+
 	MinFree  Size          `yaml:"min_free"`  // on its disk; below that positions and changes are refused
 	Keep     time.Duration `yaml:"keep"`      // of events; 0 is for ever
 	MaxBytes Size          `yaml:"max_bytes"` // of events; 0 is a fifth of the disk
@@ -123,7 +127,7 @@ type Log struct {
 // Default returns the configuration without any source.
 func Default() *Config {
 	return &Config{
-		Journal: Journal{MinFree: 256 * MiB, Keep: 7 * 24 * time.Hour},
+		Journal: Journal{Durability: "sync", MinFree: 256 * MiB, Keep: 7 * 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:8080"},
 		Bus: Bus{
 			Listen:         "127.0.0.1:4222",
@@ -151,6 +155,21 @@ func Default() *Config {
 		},
 		Log: Log{Level: "info", Format: "auto"},
 	}
+}
+
+// Off reports whether nothing is kept.
+func (j Journal) Off() bool { return j.Durability == "off" }
+
+// Interval returns the time after which acknowledged positions are durable, 0 for sync and off.
+func (j Journal) Interval() (time.Duration, error) {
+	if j.Durability == "sync" || j.Off() {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(j.Durability)
+	if err != nil || d <= 0 || d > time.Minute {
+		return 0, fmt.Errorf("%q is neither sync, nor off, nor a time up to 1m such as 100ms", j.Durability)
+	}
+	return d, nil
 }
 
 // Authenticated reports whether HTTP clients must present a token.
@@ -219,8 +238,10 @@ func (c *Config) Validate() error {
 	check("bus.user", c.Bus.credentials())
 	check("bus.max_payload", when(c.Bus.MaxPayload > c.Bus.MaxPending,
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))
+	_, err := c.Journal.Interval()
+	check("journal.durability", err)
 	check("track.initial", oneOf(c.Track.Initial, "none", "inside", "enter"))
-	_, err := logging.ParseLevel(c.Log.Level)
+	_, err = logging.ParseLevel(c.Log.Level)
 	check("log.level", err)
 	_, err = logging.ParseFormat(c.Log.Format)
 	check("log.format", err)
