@@ -338,8 +338,8 @@ func TestAJournalThatFails(t *testing.T) {
 	}
 }
 
-// With an interval, positions are acknowledged at once, and are durable, applied and published after
-// it. A crash before that loses them, and nothing else.
+// With an interval, positions are acknowledged at once, and are durable, applied and published
+// after it. A crash before that loses them, and nothing else.
 func TestAnInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pub, log := &published{}, journal.NewMemory()

@@ -48,8 +48,9 @@ type Data struct {
 
 // Journal holds the settings of the log in Data.Dir.
 type Journal struct {
-	// Durability is sync: positions are acknowledged once they are durable; off: nothing is kept; or
-	// a time such as 100ms: positions are acknowledged at once, and durable and applied after it.
+	// Durability is sync: positions are acknowledged once they are durable; off: nothing is kept;
+	// or a time such as 100ms: positions are acknowledged at once, and durable and applied after
+	// it.
 	Durability string `yaml:"durability"`
 
 	MinFree  Size          `yaml:"min_free"`  // on its disk; below that positions and changes are refused
