@@ -133,7 +133,7 @@ CUTS ?= 1000
 
 .PHONY: power-cuts
 power-cuts: ## Cut the simulated power of a disk CUTS times (1000) under load; nothing acknowledged may be lost.
-	PADDOCK_POWER_CUTS=$(CUTS) $(GO) test -v -count 1 -timeout 1h -run 'TestPowerCuts' $(TESTFLAGS) ./internal/platform/journal ./internal/platform/ingest
+	PADDOCK_POWER_CUTS=$(CUTS) $(GO) test -v -count 1 -timeout 1h -run 'TestPowerCuts' $(TESTFLAGS) ./internal/platform/journal ./internal/platform/ingest ./internal/platform
 
 .PHONY: tunnel-scale
 tunnel-scale: ## Tunnel at scale: 10,000 clients come back, 10 GiB, 5,000 slow visitors, 100,000 who leave, a dead path.

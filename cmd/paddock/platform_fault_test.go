@@ -145,7 +145,7 @@ func (p *upProcess) load(ctx context.Context, clients int) (wait func() (acknowl
 			for n := int64(1); ctx.Err() == nil; n++ {
 				id, at := fmt.Sprint("c", c), loadsBegin+p.sent.Add(1)
 				status, answer, err := p.try(ctx, http.MethodPost, "v1/positions", fmt.Sprintf(`{"id":%q,"lon":%d,"lat":1,"t":%d}`, id, n%20, at))
-				var r result
+				var r struct{ Accepted int }
 				if err == nil && status == http.StatusOK && json.Unmarshal([]byte(answer), &r) == nil && r.Accepted == 1 {
 					mu.Lock()
 					newest[id] = at

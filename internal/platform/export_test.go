@@ -1,6 +1,15 @@
 package platform
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/internal/platform/journal"
+)
 
 // Registry returns the metrics of the process.
 func (p *Platform) Registry() *prometheus.Registry { return p.registry }
+
+// OpenJournal replaces journal.Open.
+func (o *Options) OpenJournal(open func(journal.Options) (*journal.Disk, error)) {
+	o.openJournal = open
+}

@@ -68,6 +68,8 @@ type Options struct {
 	Tunnel *tunneld.ServerOptions
 	// Demo makes the dashboard explain itself.
 	Demo bool
+
+	openJournal func(journal.Options) (*journal.Disk, error) // nil: journal.Open
 }
 
 // Platform holds all services of one process. Its fields are assigned while it starts, before their

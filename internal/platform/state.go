@@ -77,7 +77,11 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		Help:    "Time until a record of the journal was durable.",
 		Buckets: prometheus.ExponentialBuckets(100e-6, 2, 16),
 	})
-	p.journal, err = journal.Open(journal.Options{
+	open := p.opts.openJournal
+	if open == nil {
+		open = journal.Open
+	}
+	p.journal, err = open(journal.Options{
 		Dir: journalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()) },
 		Fatal: func(err error) {
 			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)

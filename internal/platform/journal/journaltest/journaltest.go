@@ -18,7 +18,13 @@ func NewDisk() *Disk { return &Disk{vfs.NewCrashableMem()} }
 // Open opens the journal of the disk. With noSync it does not wait for the disk, so that a test can
 // show that it notices the loss.
 func (d *Disk) Open(noSync bool) (*journal.Disk, error) {
-	return journal.Open(journal.Options{Dir: "journal", FS: d.fs, NoSync: noSync})
+	return journal.Open(d.Options(journal.Options{Dir: "journal", NoSync: noSync}))
+}
+
+// Options returns options with which the journal is on this disk.
+func (d *Disk) Options(o journal.Options) journal.Options {
+	o.FS = d.fs
+	return o
 }
 
 // Cut returns the disk as it may be after a loss of power at this moment: with everything that was
