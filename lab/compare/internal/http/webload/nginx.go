@@ -47,9 +47,9 @@ http {
 // StartNginx starts program in dir, to serve the files in root. Where it is not
 // installed, the error wraps [errors.ErrUnsupported].
 func StartNginx(ctx context.Context, program, dir, root string) (*Nginx, error) {
-	path, err := exec.LookPath(program)
+	path, err := programs.Find(program)
 	if err != nil {
-		return nil, fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
+		return nil, err
 	}
 	port, err := programs.FreePort()
 	if err != nil {

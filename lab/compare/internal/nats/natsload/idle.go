@@ -42,7 +42,7 @@ func (q Idle) Measure(ctx context.Context, server Server, o measure.Options) (_ 
 	pause(ctx, o.Duration)
 	m := &measure.Measurement{Ops: int64(q.Conns)}
 	after, err := server.Memory()
-	if err := errors.Join(err, meter.stop(m)); err != nil {
+	if err := errors.Join(err, meter.Stop(m)); err != nil {
 		return nil, err
 	}
 	m.ConnBytes = float64(after-before) / float64(q.Conns)

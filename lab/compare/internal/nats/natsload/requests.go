@@ -76,7 +76,7 @@ func measureCalls(ctx context.Context, callers []requester, size int, server Ser
 		timing.Store(true)
 		pause(ctx, o.Duration)
 		timing.Store(false)
-		err = meter.stop(m)
+		err = meter.Stop(m)
 	}
 	halt.Store(true)
 	running.Wait()

@@ -110,7 +110,7 @@ func (s Stream) Measure(ctx context.Context, server Server, o measure.Options) (
 	sent, err := r.run(o.Duration, true)
 	m := &measure.Measurement{Ops: sent * int64(max(1, s.fanOut()))}
 	m.Bytes = m.Ops * int64(s.Size)
-	if err := errors.Join(err, meter.stop(m)); err != nil {
+	if err := errors.Join(err, meter.Stop(m)); err != nil {
 		return nil, err
 	}
 	m.Latency = r.latency()

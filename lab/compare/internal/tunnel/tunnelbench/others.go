@@ -62,15 +62,6 @@ func addresses(n int) (all []string, err error) {
 	return all, nil
 }
 
-// lookUp finds a program; where it is not installed, the error wraps errors.ErrUnsupported.
-func lookUp(program string) (string, error) {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
-	}
-	return path, nil
-}
-
 const ratholeServer = `[server]
 bind_addr = "%s"
 default_token = "bench"
@@ -87,7 +78,7 @@ local_addr = "%s"
 
 // rathole starts its two sides.
 func (b *Bench) rathole(contender, target string) (*stand, error) {
-	program, err := lookUp(b.Rathole)
+	program, err := programs.Find(b.Rathole)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +119,7 @@ func (b *Bench) rathole(contender, target string) (*stand, error) {
 
 // certificate makes one for localhost, in the form for rathole, with its root.
 func (b *Bench) certificate() (pack, root string, err error) {
-	program, err := lookUp("openssl")
+	program, err := programs.Find("openssl")
 	if err != nil {
 		return "", "", err
 	}
@@ -160,15 +151,15 @@ PermitRootLogin prohibit-password
 
 // ssh starts an sshd of its own, and ssh -R to it.
 func (b *Bench) ssh(target string) (*stand, error) {
-	server, err := lookUp(b.SSHD)
+	server, err := programs.Find(b.SSHD)
 	if err != nil {
 		return nil, err
 	}
-	client, err := lookUp(b.SSH)
+	client, err := programs.Find(b.SSH)
 	if err != nil {
 		return nil, err
 	}
-	keygen, err := lookUp("ssh-keygen")
+	keygen, err := programs.Find("ssh-keygen")
 	if err != nil {
 		return nil, err
 	}
