@@ -2,6 +2,7 @@ package wirebench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -72,15 +73,15 @@ func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Mea
 var link = wiretest.LinkConfig{Rate: 125e6, Delay: 25 * time.Millisecond}
 
 // ServeRelay is the link's process: it passes connections on to addr across the
-// emulated link, until in ends. Its lines are those of [Serve].
+// emulated link, until in ends. Its input and output are those of [Serve].
 func ServeRelay(addr string, in io.Reader, out io.Writer) error {
 	shaper, err := wiretest.NewShaper(addr, link)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, lineReady+"\n", shaper.Addr(), "")
-	if err == nil {
-		err = answer(&peers.Sink{}, in, out)
+	to := json.NewEncoder(out)
+	if err = to.Encode(reply{Addr: shaper.Addr().String()}); err == nil {
+		err = answer(&peers.Sink{}, in, to)
 	}
 	return errors.Join(err, shaper.Close())
 }
