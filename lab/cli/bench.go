@@ -58,6 +58,20 @@ type Console struct {
 	LogLevel string // the flag --log-level; "" = not given
 }
 
+// result is a report that people and programs can read.
+type result interface {
+	WriteText(w io.Writer) error
+	WriteJSON(w io.Writer) error
+}
+
+// print writes a result to the standard output, as an object or as text.
+func (c *Console) print(r result, asObject bool) error {
+	if asObject {
+		return r.WriteJSON(c.Stdout)
+	}
+	return r.WriteText(c.Stdout)
+}
+
 // variable returns the value of an environment variable, or "". The last one counts.
 func (c *Console) variable(name string) (value string) {
 	for _, s := range c.Environ {

@@ -68,11 +68,7 @@ func (b *fenceCmd) compare(ctx context.Context, c *Console) (err error) {
 			break // of a failure or an interruption nothing more comes
 		}
 	}
-	write := all.writeText
-	if b.JSON {
-		write = all.writeJSON
-	}
-	return errors.Join(verdict, write(c.Stdout))
+	return errors.Join(verdict, c.print(&all, b.JSON))
 }
 
 // kind measures a service of one kind. The error may be the verdict on a run that is there.
@@ -115,8 +111,8 @@ func (b *fenceCmd) kind(ctx context.Context, c *Console, release func(), subject
 	return k, run.judge(one)
 }
 
-// writeText prints the table.
-func (r *kindReport) writeText(w io.Writer) error {
+// WriteText prints the table.
+func (r *kindReport) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%d bodies, SHA-256 %s, set %s\n\n", r.Corpus.Bodies, r.Corpus.SHA256, r.Set)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "kind\trequests/s\tp50\tp90\tp99\tmax\terrors\tstart\tlamp\tgofence 2016\t")
@@ -134,8 +130,8 @@ func (r *kindReport) writeText(w io.Writer) error {
 	return t.Flush()
 }
 
-// writeJSON prints it all as an object.
-func (r *kindReport) writeJSON(w io.Writer) error {
+// WriteJSON prints it all as an object.
+func (r *kindReport) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")

@@ -61,11 +61,7 @@ func (b *tunnelCmd) overload(ctx context.Context, c *Console, program string, si
 	if err := x.make(ctx, c); err != nil {
 		return err
 	}
-	write := x.o.WriteText
-	if b.JSON {
-		write = x.o.WriteJSON
-	}
-	if err := write(c.Stdout); err != nil {
+	if err := c.print(&x.o, b.JSON); err != nil {
 		return err
 	}
 	if missed := x.o.Missed(); len(missed) > 0 {

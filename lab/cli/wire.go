@@ -75,11 +75,7 @@ func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
 	if err != nil {
 		return err
 	}
-	write := report.WriteText
-	if b.JSON {
-		write = report.WriteJSON
-	}
-	return errors.Join(write(c.Stdout), report.Err())
+	return errors.Join(c.print(report, b.JSON), report.Err())
 }
 
 // options returns the options for the flags of gofast.

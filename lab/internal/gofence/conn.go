@@ -26,11 +26,6 @@ func Post(host, path string, body []byte) []byte {
 	return append([]byte(head), body...)
 }
 
-// Get renders a request without one.
-func Get(host, path string) []byte {
-	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host)
-}
-
 // Conn is an HTTP/1.1 connection that stays open, with as little as can be between
 // the load and the socket: it understands answers with a Content-Length alone. It
 // belongs to one goroutine.
