@@ -17,6 +17,7 @@ import (
 	"paddock/lab/compare/internal/http/webbench"
 	"paddock/lab/compare/internal/http/webload"
 	"paddock/lab/internal/gofence"
+	"paddock/lab/internal/scenario/tunneled"
 	"paddock/lab/process"
 )
 
@@ -148,9 +149,9 @@ func (b *Bench) serve(ctx context.Context, o *order) (webload.Service, error) {
 	case opPublish:
 		return process.StartBus(ctx, b.Paddock)
 	case opFrozen, opCorrect:
-		return startResponder(ctx, b.Paddock, frozenLaw().String())
+		return tunneled.Serve(ctx, b.Paddock, strings.Fields(frozenLaw().String())...)
 	}
-	return startResponder(ctx, b.Paddock, "")
+	return tunneled.Serve(ctx, b.Paddock)
 }
 
 // theirs runs another's generator.

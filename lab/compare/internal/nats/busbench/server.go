@@ -73,32 +73,15 @@ func startOnce(ctx context.Context, argv []string, where *harness.Placement, pro
 	if s.child, err = process.Spawn(argv[0], exec.Command(argv[0], args...), process.Options{Place: where.Start}, nil, nil); err != nil {
 		return nil, err
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.child.Await(ctx, readyWithin, s.greets); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
 }
 
-// ready returns when the server greets.
-func (s *server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	for {
-		if err := greets(s.addr); err == nil {
-			return nil
-		}
-		select {
-		case <-s.child.Ended():
-			return s.child.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("the server does not greet: %w", ctx.Err())
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-func greets(addr string) error {
-	nc, err := net.DialTimeout("tcp", addr, time.Second)
+// greets reports whether the server greets.
+func (s *server) greets(context.Context) error {
+	nc, err := net.DialTimeout("tcp", s.addr, time.Second)
 	if err != nil {
 		return err
 	}

@@ -91,27 +91,19 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 }
 
 // start puts a contender up before a service, and returns when it has brought an answer.
-func (b *Bench) start(ctx context.Context, contender string, behind *webload.Nginx) (s *stand, err error) {
+func (b *Bench) start(ctx context.Context, contender string, behind *webload.Nginx) (*stand, error) {
 	target := behind.Addr()
 	switch contender {
 	case direct:
 		return &stand{front: target, pids: webload.Processes{behind.Pid()}, stop: func() error { return nil }}, nil
 	case rathole, ratholeTLS, ratholeNoise:
-		s, err = b.rathole(contender, target)
+		return b.rathole(ctx, contender, target)
 	case ssh:
-		s, err = b.ssh(target)
+		return b.ssh(ctx, target)
 	case ourPlain, ourTCP, ourHTTP, ourDirect, ourDirectTLS:
 		return b.ours(ctx, contender, target)
-	default:
-		return nil, fmt.Errorf("no contender %q", contender)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := answers(ctx, s.front); err != nil {
-		return nil, errors.Join(err, s.stop())
-	}
-	return s, nil
+	return nil, fmt.Errorf("no contender %q", contender)
 }
 
 // ours is paddock's.
