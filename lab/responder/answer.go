@@ -47,9 +47,3 @@ func answer(size int, last bool) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("responder: no answer of %d bytes can be made: its head is longer, or says a length that it changes", size)
 }
-
-// Wrong is an invalid answer with its fault.
-type Wrong struct {
-	Name  string
-	Bytes []byte
-}
