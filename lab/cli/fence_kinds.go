@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -128,12 +127,4 @@ func (r *kindReport) WriteText(w io.Writer) error {
 			figure.Count(k.measured.Result.Total.Errors()), figure.Time(time.Duration(k.Start)), verdict.Level, original)
 	}
 	return t.Flush()
-}
-
-// WriteJSON prints it all as an object.
-func (r *kindReport) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }

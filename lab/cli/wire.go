@@ -8,6 +8,7 @@ import (
 
 	"paddock/internal/process/terminal"
 	"paddock/lab/perf"
+	"paddock/lab/process"
 )
 
 // wireCmd makes the runs of gofast's perf, prints its figures, and more behind
@@ -66,7 +67,7 @@ func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	stopProfile, err := StartProfile(b.Profile)
+	stopProfile, err := process.Profile(b.Profile)
 	if err != nil {
 		return err
 	}

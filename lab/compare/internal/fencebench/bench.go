@@ -79,7 +79,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (*measure.Measureme
 	if t.Profile == "" {
 		return b.withinProcess(ctx, s, t)
 	}
-	stop, err := harness.Profile(t.Profile + ".pprof")
+	stop, err := process.Profile(t.Profile + ".pprof")
 	if err != nil {
 		return nil, err
 	}

@@ -232,11 +232,7 @@ func (s *session) respond(f *frame.Frame, answers *load.Answers) {
 	if f.Has(frame.FlagMore) {
 		return
 	}
-	a := load.Answer{Match: load.BySlot, Slot: c.slot, Body: c.body}
-	if s.codec.Good != nil && !s.codec.Good(f.Body) {
-		a.Class = load.ClassBody
-	}
-	answers.Add(a)
+	answers.Add(load.Answer{Match: load.BySlot, Slot: c.slot, Body: c.body})
 }
 
 // data takes DATA of an answer, or of a stream, whose end is the answer.

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -255,7 +256,7 @@ func (r *streaming) publish(d time.Duration) error {
 			}
 		})
 	}
-	pause(r.crew.ctx, d)
+	_ = lifecycle.Sleep(r.crew.ctx, d)
 	halt.Store(true)
 	running.Wait()
 	return errors.Join(failures...)
@@ -294,14 +295,4 @@ func (r *streaming) verify() error {
 		return fmt.Errorf("sent %d messages, of which %d deliveries were due and %d were made", sent, want, sum)
 	}
 	return nil
-}
-
-// pause waits for d, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

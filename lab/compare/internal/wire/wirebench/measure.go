@@ -13,6 +13,7 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/drive"
 	"paddock/lab/compare/internal/wire/peers"
+	"paddock/lab/process"
 	"paddock/wire/wiretest"
 )
 
@@ -59,7 +60,7 @@ func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Mea
 		if err := server.Profile(t.Profile + "-server.pprof"); err != nil {
 			return nil, err
 		}
-		stop, failed := harness.Profile(t.Profile + "-client.pprof")
+		stop, failed := process.Profile(t.Profile + "-client.pprof")
 		if failed != nil {
 			return nil, failed
 		}

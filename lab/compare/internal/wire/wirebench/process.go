@@ -19,8 +19,8 @@ import (
 )
 
 // command is what the measuring process asks of a server, which is this program again. It goes to
-// the server's standard input as a line of JSON, and the server answers with a reply. When the input
-// ends, so does the server, however the measuring process ended.
+// the server's standard input as a line of JSON, and the server answers with a reply. When the
+// input ends, so does the server, however the measuring process ended.
 type command struct {
 	Do              string        // "usage", "received", "await" or "profile"
 	Messages, Bytes int64         // await: it returns when both have been received
@@ -97,7 +97,7 @@ func answer(sink *peers.Sink, in io.Reader, to *json.Encoder) (err error) {
 		case "await":
 			await(sink, c.Messages, c.Bytes, c.Limit)
 		case "profile":
-			if end, err := harness.Profile(c.File); err == nil {
+			if end, err := process.Profile(c.File); err == nil {
 				stop = end
 			} else {
 				failed = err

@@ -39,7 +39,8 @@ func (s *state) value(v any, typeName string) lua.LValue {
 	return u
 }
 
-// check returns argument i, which such a value has to be; otherwise the script fails, and why says so.
+// check returns argument i, which such a value has to be. Otherwise the script fails, and why says
+// so.
 func check[T any](l *lua.LState, i int, why string) T {
 	v, ok := l.CheckUserData(i).Value.(T)
 	if !ok {
