@@ -46,11 +46,6 @@ func newPublisher(c *Codec) *publisher {
 	return p
 }
 
-// Ready also waits for the listeners: a message that is published before them is lost.
-func (p *publisher) Ready() bool {
-	return p.stage == isReady && p.codec.ready.Load() >= int64(p.codec.Listeners)
-}
-
 // Request publishes one message.
 func (p *publisher) Request(r *load.Request) error {
 	l := &p.lines[0]

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -256,14 +257,7 @@ func (s *session) data(f *frame.Frame, answers *load.Answers) {
 
 // counted reports whether b is a number, u64 little-endian.
 func counted(b []byte, n int) bool {
-	if len(b) != 8 {
-		return false
-	}
-	got := uint64(0)
-	for i, x := range b {
-		got |= uint64(x) << (8 * i)
-	}
-	return got == uint64(n)
+	return len(b) == 8 && binary.LittleEndian.Uint64(b) == uint64(n)
 }
 
 // fail ends a call with the server's error.
