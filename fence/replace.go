@@ -1,8 +1,6 @@
 package fence
 
 import (
-	"strconv"
-
 	"paddock/fence/geojson"
 	"paddock/fence/internal/index"
 )
@@ -12,22 +10,6 @@ import (
 // on. One that does not come from ReadGeoJSON is validated first. If it fails the set is as
 // before: the error is ErrFull or a *RefusedError, whose Feature is the fence's index.
 func (s *Set) Replace(c *geojson.Collection) (*Snapshot, error) { return s.If(nil).Replace(c) }
-
-func (s *Set) replaceIf(allowed Guard, c *geojson.Collection) (*Snapshot, error) {
-	found, err := c.Check(s.options.Strict)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := allowed.check(s.current.Load()); err != nil {
-		return nil, err
-	}
-	if !s.room(c) {
-		return nil, ErrFull
-	}
-	return s.Publish(s.rebuild(c, found)), nil
-}
 
 // room reports whether there are refs for all of the collection, even if none stays.
 func (s *Set) room(c *geojson.Collection) bool { return s.next+int64(len(c.Fences)) <= 1<<32 }
@@ -75,13 +57,7 @@ func (s *Set) assignKeys(fences []Fence) []geojson.Finding {
 	used := make(map[string]struct{}, len(fences))
 	for i := range fences {
 		f := &fences[i]
-		base := f.Key
-		if base == "" {
-			base = f.GivenKey(s.options.IDProperty)
-		}
-		if base == "" {
-			base = strconv.Itoa(i)
-		}
+		base := s.baseKey(f, i)
 		f.Key = geojson.UniqueKey(base, s.repeats, func(k string) bool { _, ok := used[k]; return ok })
 		used[f.Key] = struct{}{}
 		if f.Key != base {
@@ -130,17 +106,20 @@ type Guarded struct {
 // If is the set for changes under a condition.
 func (s *Set) If(allowed Guard) Guarded { return Guarded{s, allowed} }
 
-// Put is Set.Put, if the guard allows it; otherwise the error is the guard's.
-func (g Guarded) Put(f Fence) (created bool, snap *Snapshot, err error) {
-	return g.set.putIf(g.allowed, f)
-}
-
-// Delete is Set.Delete, if the guard allows it; otherwise the error is the guard's.
-func (g Guarded) Delete(key string) (snap *Snapshot, ok bool, err error) {
-	return g.set.deleteIf(g.allowed, key)
-}
-
 // Replace is Set.Replace, if the guard allows it; otherwise the error is the guard's.
 func (g Guarded) Replace(c *geojson.Collection) (*Snapshot, error) {
-	return g.set.replaceIf(g.allowed, c)
+	s := g.set
+	found, err := c.Check(s.options.Strict)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := g.allowed.check(s.current.Load()); err != nil {
+		return nil, err
+	}
+	if !s.room(c) {
+		return nil, ErrFull
+	}
+	return s.Publish(s.rebuild(c, found)), nil
 }

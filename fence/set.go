@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"sync"
@@ -74,13 +75,7 @@ func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	base := f.Key
-	if base == "" {
-		base = f.GivenKey(s.options.IDProperty)
-	}
-	if base == "" {
-		base = strconv.Itoa(int(ref))
-	}
+	base := s.baseKey(&f, int(ref))
 	f.Key = geojson.UniqueKey(base, s.repeats, func(k string) bool { _, ok := now.keys.get(k); return ok })
 	if f.Key != base {
 		findings = append(findings, geojson.DuplicateFinding(base, f.Key))
@@ -88,12 +83,23 @@ func (s *Set) Add(f Fence) (key string, snap *Snapshot, err error) {
 	return f.Key, s.put(now, nil, index.NewEntry(ref, &f, geojson.Keyed(findings, f.Key))), nil
 }
 
+// baseKey returns the key that a fence asks for: its own, else the one in its properties, else its
+// ordinal.
+func (s *Set) baseKey(f *Fence, ordinal int) string {
+	if f.Key != "" {
+		return f.Key
+	}
+	return cmp.Or(f.GivenKey(s.options.IDProperty), strconv.Itoa(ordinal))
+}
+
 // Put adds the fence or replaces the one of the same key, which keeps its ref and place.
 // The geometry and the raw JSON belong to the set from now on. The error is ErrNoKey,
 // ErrFull or a *RefusedError.
 func (s *Set) Put(f Fence) (created bool, snap *Snapshot, err error) { return s.If(nil).Put(f) }
 
-func (s *Set) putIf(allowed Guard, f Fence) (created bool, snap *Snapshot, err error) {
+// Put is Set.Put, if the guard allows it; otherwise the error is the guard's.
+func (g Guarded) Put(f Fence) (created bool, snap *Snapshot, err error) {
+	s := g.set
 	if f.Key == "" {
 		return false, nil, ErrNoKey
 	}
@@ -104,19 +110,17 @@ func (s *Set) putIf(allowed Guard, f Fence) (created bool, snap *Snapshot, err e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.current.Load()
-	if err := allowed.check(now); err != nil {
+	if err := g.allowed.check(now); err != nil {
 		return false, now, err
 	}
-	ref, ok := now.keys.get(f.Key)
-	if ok {
-		e := index.NewEntry(ref, &f, geojson.Keyed(findings, f.Key))
-		return false, s.put(now, now.table.Get(ref), e), nil
-	}
-	ref, err = s.newRef()
-	if err != nil {
+	var old *index.Entry
+	ref, known := now.keys.get(f.Key)
+	if known {
+		old = now.table.Get(ref)
+	} else if ref, err = s.newRef(); err != nil {
 		return false, nil, err
 	}
-	return true, s.put(now, nil, index.NewEntry(ref, &f, geojson.Keyed(findings, f.Key))), nil
+	return !known, s.put(now, old, index.NewEntry(ref, &f, geojson.Keyed(findings, f.Key))), nil
 }
 
 // Delete takes the fence out, and reports whether there was one. Its ref is not used again.
@@ -125,11 +129,13 @@ func (s *Set) Delete(key string) (snap *Snapshot, ok bool) {
 	return snap, ok
 }
 
-func (s *Set) deleteIf(allowed Guard, key string) (snap *Snapshot, ok bool, err error) {
+// Delete is Set.Delete, if the guard allows it; otherwise the error is the guard's.
+func (g Guarded) Delete(key string) (snap *Snapshot, ok bool, err error) {
+	s := g.set
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.current.Load()
-	if err := allowed.check(now); err != nil {
+	if err := g.allowed.check(now); err != nil {
 		return now, false, err
 	}
 	ref, ok := now.keys.get(key)

@@ -39,17 +39,23 @@ type Constant struct {
 
 // Stripe yields every of-th arrival.
 func (c Constant) Stripe(part, of int) Stripe {
-	return &constantStripe{c, int64(part), int64(of)}
+	return &numbered{c.at, int64(part), int64(of)}
 }
 
-type constantStripe struct {
-	Constant
+func (c Constant) at(k int64) (time.Duration, bool) {
+	at := time.Duration(math.Round(float64(k) * float64(time.Second) / c.PerSecond))
+	return at, c.For == 0 || at < c.For
+}
+
+// numbered is a stripe of arrivals whose times follow from their numbers.
+type numbered struct {
+	at         func(k int64) (time.Duration, bool)
 	next, step int64
 }
 
-func (s *constantStripe) Next() (time.Duration, bool) {
-	at := time.Duration(math.Round(float64(s.next) * float64(time.Second) / s.PerSecond))
-	if s.For > 0 && at >= s.For {
+func (s *numbered) Next() (time.Duration, bool) {
+	at, ok := s.at(s.next)
+	if !ok {
 		return 0, false
 	}
 	s.next += s.step
@@ -78,30 +84,21 @@ type Ramp struct {
 }
 
 // Stripe yields every of-th arrival.
-func (r Ramp) Stripe(part, of int) Stripe { return &rampStripe{r, int64(part), int64(of)} }
+func (r Ramp) Stripe(part, of int) Stripe { return &numbered{r.at, int64(part), int64(of)} }
 
-type rampStripe struct {
-	Ramp
-	next, step int64
-}
-
-// Next solves from*t + (to-from)/(2*for) * t^2 = k, in the form that does not cancel.
-func (s *rampStripe) Next() (time.Duration, bool) {
-	k, bend := float64(s.next), (s.To-s.From)/s.For.Seconds()
-	under := s.From*s.From + 2*bend*k
+// at solves from*t + (to-from)/(2*for) * t^2 = k, in the form that does not cancel.
+func (r Ramp) at(number int64) (time.Duration, bool) {
+	k, bend := float64(number), (r.To-r.From)/r.For.Seconds()
+	under := r.From*r.From + 2*bend*k
 	if under < 0 {
 		return 0, false // a falling ramp has ended before
 	}
 	t := 0.0
 	if k > 0 {
-		t = 2 * k / (s.From + math.Sqrt(under))
+		t = 2 * k / (r.From + math.Sqrt(under))
 	}
 	at := time.Duration(t * float64(time.Second))
-	if at >= s.For {
-		return 0, false
-	}
-	s.next += s.step
-	return at, true
+	return at, at < r.For
 }
 
 // Rate returns the rate that the ramp has reached.
@@ -127,20 +124,11 @@ type Burst struct {
 }
 
 // Stripe yields every of-th arrival.
-func (b Burst) Stripe(part, of int) Stripe { return &burstStripe{b, int64(part), int64(of)} }
+func (b Burst) Stripe(part, of int) Stripe { return &numbered{b.at, int64(part), int64(of)} }
 
-type burstStripe struct {
-	Burst
-	next, step int64
-}
-
-func (s *burstStripe) Next() (time.Duration, bool) {
-	at := time.Duration(s.next/s.Size) * s.Every
-	if s.For > 0 && at >= s.For {
-		return 0, false
-	}
-	s.next += s.step
-	return at, true
+func (b Burst) at(k int64) (time.Duration, bool) {
+	at := time.Duration(k/b.Size) * b.Every
+	return at, b.For == 0 || at < b.For
 }
 
 // Rate is the mean over a period.

@@ -39,12 +39,7 @@ var classNames = [Classes]string{
 }
 
 // String is the class's name in reports.
-func (c Class) String() string {
-	if c < Classes {
-		return classNames[c]
-	}
-	return "unknown"
-}
+func (c Class) String() string { return nameOf(classNames[:], c) }
 
 // Failed is an error with the class under which it is counted.
 type Failed struct {
@@ -73,12 +68,7 @@ const (
 var causeNames = [Causes]string{"on-time", "conn-wait", "loop-late", "timer-late", "script"}
 
 // String is the cause's name in reports.
-func (c Cause) String() string {
-	if c < Causes {
-		return causeNames[c]
-	}
-	return "unknown"
-}
+func (c Cause) String() string { return nameOf(causeNames[:], c) }
 
 // classOf returns the class that an error carries, or the class of a system error.
 func classOf(err error, otherwise Class) Class {

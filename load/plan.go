@@ -104,16 +104,16 @@ var (
 )
 
 // String is the name in flags and reports.
-func (b Busy) String() string { return nameOf(busyNames[:], int(b)) }
+func (b Busy) String() string { return nameOf(busyNames[:], b) }
 
 // String is the name in flags and reports.
-func (e Engine) String() string { return nameOf(engineNames[:], int(e)) }
+func (e Engine) String() string { return nameOf(engineNames[:], e) }
 
 // String is the name in flags and reports.
-func (p Pace) String() string { return nameOf(paceNames[:], int(p)) }
+func (p Pace) String() string { return nameOf(paceNames[:], p) }
 
-func nameOf(names []string, i int) string {
-	if i < len(names) {
+func nameOf[T ~uint8](names []string, i T) string {
+	if int(i) < len(names) {
 		return names[i]
 	}
 	return "unknown"

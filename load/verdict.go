@@ -21,12 +21,7 @@ const (
 var levelNames = [...]string{"green", "amber", "red"}
 
 // String is the verdict's name in reports.
-func (v Level) String() string {
-	if int(v) < len(levelNames) {
-		return levelNames[v]
-	}
-	return "unknown"
-}
+func (v Level) String() string { return nameOf(levelNames[:], v) }
 
 // Verdict states whether the numbers of a run are the service's or were set by the generator, with
 // the measures that it is derived from.

@@ -155,42 +155,9 @@ func mannKendall(series []float64, lag1 float64) (p, change float64) {
 	return math.Erfc(z / math.Sqrt2), change
 }
 
-// median puts the values into another order.
+// median sorts the values.
 func median(values []float64) float64 {
+	slices.Sort(values)
 	n := len(values)
-	high := nth(values, n/2)
-	if n%2 == 1 {
-		return high
-	}
-	return (slices.Max(values[:n/2]) + high) / 2
-}
-
-// nth is the value that would be at a place if they were sorted. Those before it become the
-// smaller ones (C. A. R. Hoare's FIND, 1961): a series has 130,000 slopes.
-func nth(values []float64, at int) float64 {
-	for low, high := 0, len(values)-1; low < high; {
-		pivot := values[low+(high-low)/2]
-		i, j := low, high
-		for i <= j {
-			for values[i] < pivot {
-				i++
-			}
-			for values[j] > pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case at <= j:
-			high = j
-		case at >= i:
-			low = i
-		default:
-			return values[at]
-		}
-	}
-	return values[at]
+	return (values[(n-1)/2] + values[n/2]) / 2
 }

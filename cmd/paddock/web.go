@@ -66,8 +66,7 @@ func (w *webCmd) Run(ctx context.Context, c *console) error {
 	defer site.Close()
 	log.Info("listening", "url", w.url(listener.Addr()), "dir", w.Dir, "public", w.Public)
 	group := &lifecycle.Group{Logger: log}
-	server := website.NewServer(site, listen.Limit(listener, maxWebConnections), certificates)
-	group.Add(server.Service("http"))
+	group.Add(site.Service(listen.Limit(listener, maxWebConnections), certificates))
 	err = group.Run(ctx)
 	tell(log, site.Stats())
 	return err

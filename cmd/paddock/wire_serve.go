@@ -13,8 +13,8 @@ import (
 
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
-	lab "paddock/lab/cli"
 	"paddock/lab/perf"
+	"paddock/lab/process"
 )
 
 // wireServeCmd runs the perf server, see docs/guides/bench-wire.md.
@@ -141,7 +141,7 @@ func profiling(file string) lifecycle.Service {
 	return lifecycle.Service{
 		Name: "profile",
 		Start: func(context.Context) (err error) {
-			stop, err = lab.StartProfile(file)
+			stop, err = process.Profile(file)
 			return err
 		},
 		Drain: func(context.Context) error { return stop() },

@@ -1,6 +1,7 @@
 package geojson
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -49,10 +50,7 @@ func (m *merger) take(p *parsedFeature) {
 
 // fence takes a fence, under a key that no other has.
 func (m *merger) fence(f Fence, findings []Finding) {
-	base := f.Key
-	if base == "" {
-		base = strconv.Itoa(m.index)
-	}
+	base := cmp.Or(f.Key, strconv.Itoa(m.index))
 	f.Key = UniqueKey(base, m.repeats, func(k string) bool { _, ok := m.keys[k]; return ok })
 	m.keys[f.Key] = struct{}{}
 	if f.Key != base {

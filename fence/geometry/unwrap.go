@@ -120,12 +120,7 @@ func crossing(a, b, wa, wb Point) int {
 	if math.Abs(d) == 360 && a.Lat == b.Lat {
 		return 0 // the border of a world map, not an edge from a point to itself
 	}
-	for d > 180 {
-		d -= 360
-	}
-	for d < -180 {
-		d += 360
-	}
+	d = WrapLon(d)
 	switch planar := wb.Lon - wa.Lon; {
 	case math.Abs(planar-d) < 180: // what remains is rounding, where 360 stands for a crossing
 		return 0

@@ -20,6 +20,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/agent/spool"
 	"paddock/internal/platform/events"
+	"paddock/internal/process/lifecycle"
 	"paddock/wire"
 )
 
@@ -70,7 +71,7 @@ func (f *feed) run(ctx context.Context, conn *wire.Conn) {
 			return // the connection has ended, or the platform drains
 		}
 		f.logger.Warn("the stream of the platform's events has failed; opening it again", "error", err)
-		if !f.restart(err) && sleep(ctx, feedRetry) != nil {
+		if !f.restart(err) && lifecycle.Sleep(ctx, feedRetry) != nil {
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/internal/platform/ingest"
+	"paddock/internal/process/lifecycle"
 )
 
 const (
@@ -42,7 +43,7 @@ func (g *gpsdSource) run(ctx context.Context) error {
 		if time.Since(began) > gpsdRetryMax {
 			wait = gpsdRetryMin
 		}
-		if sleep(ctx, wait/2+rand.N(wait/2)) != nil {
+		if lifecycle.Sleep(ctx, wait/2+rand.N(wait/2)) != nil {
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock/internal/platform/ingest"
+	"paddock/internal/process/lifecycle"
 )
 
 const (
@@ -92,7 +93,7 @@ func (s *source) takeLines(ctx context.Context, chunk []byte) error {
 		if err := s.append(bodies); err == nil || ctx.Err() != nil {
 			return err
 		}
-		if err := sleep(ctx, fullRetry); err != nil {
+		if err := lifecycle.Sleep(ctx, fullRetry); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/process/lifecycle"
+
 	"go.uber.org/goleak"
 )
 
@@ -63,7 +65,7 @@ var inMemory = Options{CacheBytes: 1 << 20}
 // served is a site behind a socket.
 type served struct {
 	*Site
-	server *Server
+	server lifecycle.Service
 	addr   string
 	ended  chan error
 }
@@ -75,12 +77,12 @@ func serveTLS(t testing.TB, dir string, o Options, certificates *tls.Config) *se
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	s := &served{Site: open(t, dir, o), addr: l.Addr().String(), ended: make(chan error, 1)}
-	s.server = NewServer(s.Site, l, certificates)
-	go func() { s.ended <- s.server.Serve() }() // until the test shuts it down
+	s.server = s.Service(l, certificates)
+	go func() { s.ended <- s.server.Run(t.Context()) }() // until the test shuts it down
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_ = s.server.Shutdown(ctx)
+		_ = s.server.Drain(ctx)
 		if err := <-s.ended; err != nil {
 			t.Errorf("Serve: %v", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -157,17 +158,8 @@ func (p *page) sightOf(name string) sight {
 
 // unchanged reports whether the page still equals its files.
 func (s *Site) unchanged(p *page) bool {
-	for _, c := range p.contents {
-		if !c.stamp.settled {
-			return false
-		}
-	}
-	for _, seen := range p.seen {
-		if !seen.equal(s.look(seen.name)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.contents, func(c content) bool { return !c.stamp.settled }) &&
+		!slices.ContainsFunc(p.seen, func(seen sight) bool { return !seen.equal(s.look(seen.name)) })
 }
 
 // choose returns the content for a client with this Accept-Encoding: the encoding with the highest

@@ -40,7 +40,7 @@ func TestShutdown(t *testing.T) {
 	go func() { // ends when all requests are answered
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		shut <- s.server.Shutdown(ctx)
+		shut <- s.server.Drain(ctx)
 	}()
 	for name, conn := range map[string]io.Reader{"idle": idle, "short": shortIn, "long": longIn} {
 		if n, err := conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
@@ -74,7 +74,7 @@ func TestShutdownInTime(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.server.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+	if err := s.server.Drain(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"slices"
 	"sync/atomic"
 	"syscall"
 )
@@ -163,10 +164,5 @@ var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.
 // isShortage reports whether an error is a failure of the machine, and not about the name: a name
 // may be missing, too long, circular, or lead out of the directory.
 func isShortage(err error) bool {
-	for _, shortage := range shortages {
-		if errors.Is(err, shortage) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(shortages, func(shortage error) bool { return errors.Is(err, shortage) })
 }

@@ -7,12 +7,11 @@ package cli
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"runtime/pprof"
 	"strings"
 	"syscall"
 
@@ -58,6 +57,22 @@ type Console struct {
 	LogLevel string // the flag --log-level; "" = not given
 }
 
+// result is a report that people and programs can read.
+type result interface {
+	WriteText(w io.Writer) error
+}
+
+// print writes a result to the standard output, as an object or as text.
+func (c *Console) print(r result, asObject bool) error {
+	if asObject {
+		e := json.NewEncoder(c.Stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return r.WriteText(c.Stdout)
+}
+
 // variable returns the value of an environment variable, or "". The last one counts.
 func (c *Console) variable(name string) (value string) {
 	for _, s := range c.Environ {
@@ -81,25 +96,6 @@ func help(parser *kong.Kong, command string) error {
 // signals end the process, as they do by default.
 func interruptible(ctx context.Context) (_ context.Context, release func()) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-}
-
-// StartProfile writes a CPU profile to file until stop is called. Without a file it does
-// nothing.
-func StartProfile(file string) (stop func() error, err error) {
-	if file == "" {
-		return func() error { return nil }, nil
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return f.Close()
-	}, nil
 }
 
 // The exit codes that a benchmark ends with, besides 0 and 1. They are part of the interface.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,11 +67,7 @@ func (b *fenceCmd) compare(ctx context.Context, c *Console) (err error) {
 			break // of a failure or an interruption nothing more comes
 		}
 	}
-	write := all.writeText
-	if b.JSON {
-		write = all.writeJSON
-	}
-	return errors.Join(verdict, write(c.Stdout))
+	return errors.Join(verdict, c.print(&all, b.JSON))
 }
 
 // kind measures a service of one kind. The error may be the verdict on a run that is there.
@@ -115,8 +110,8 @@ func (b *fenceCmd) kind(ctx context.Context, c *Console, release func(), subject
 	return k, run.judge(one)
 }
 
-// writeText prints the table.
-func (r *kindReport) writeText(w io.Writer) error {
+// WriteText prints the table.
+func (r *kindReport) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%d bodies, SHA-256 %s, set %s\n\n", r.Corpus.Bodies, r.Corpus.SHA256, r.Set)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "kind\trequests/s\tp50\tp90\tp99\tmax\terrors\tstart\tlamp\tgofence 2016\t")
@@ -132,12 +127,4 @@ func (r *kindReport) writeText(w io.Writer) error {
 			figure.Count(k.measured.Result.Total.Errors()), figure.Time(time.Duration(k.Start)), verdict.Level, original)
 	}
 	return t.Flush()
-}
-
-// writeJSON prints it all as an object.
-func (r *kindReport) writeJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }

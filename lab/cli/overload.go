@@ -61,11 +61,7 @@ func (b *tunnelCmd) overload(ctx context.Context, c *Console, program string, si
 	if err := x.make(ctx, c); err != nil {
 		return err
 	}
-	write := x.o.WriteText
-	if b.JSON {
-		write = x.o.WriteJSON
-	}
-	if err := write(c.Stdout); err != nil {
+	if err := c.print(&x.o, b.JSON); err != nil {
 		return err
 	}
 	if missed := x.o.Missed(); len(missed) > 0 {
@@ -95,7 +91,7 @@ func (x *overload) putUp(ctx context.Context, program string, size int) (down fu
 			return down, err
 		}
 		stops = append(stops, other.Stop)
-		options.Others = []tunneled.Tunnel{{Host: quietHost, Target: other.Addr}}
+		options.Others = []tunneled.Tunnel{{Host: quietHost, Target: other.Addr()}}
 		options.Link = func(server string) (string, error) {
 			shaper, err := wiretest.NewShaper(server, wiretest.LinkConfig{Rate: int64(x.Uplink * mbit)})
 			if err != nil {
@@ -111,7 +107,7 @@ func (x *overload) putUp(ctx context.Context, program string, size int) (down fu
 		return down, err
 	}
 	stops = append(stops, service.Stop)
-	options.Target = service.Addr
+	options.Target = service.Addr()
 	if x.stand, err = tunneled.Start(ctx, options); err != nil {
 		return down, err
 	}

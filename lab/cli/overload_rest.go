@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/internal/scenario"
 	"paddock/lab/internal/scenario/tunneled"
 )
@@ -46,7 +47,7 @@ func (w *restWatch) rested(ctx context.Context) (err error) {
 			w.peak = w.before
 			return nil
 		}
-		if err := pauseFor(ctx, lookEvery); err != nil {
+		if err := lifecycle.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
@@ -54,7 +55,7 @@ func (w *restWatch) rested(ctx context.Context) (err error) {
 
 // run keeps the most that is held, and how that goes, until ctx ends.
 func (w *restWatch) run(ctx context.Context) {
-	for began := time.Now(); pauseFor(ctx, peakEvery) == nil; {
+	for began := time.Now(); lifecycle.Sleep(ctx, peakEvery) == nil; {
 		now, err := w.stand.Levels(ctx)
 		if err != nil {
 			continue
@@ -76,7 +77,7 @@ func (w *restWatch) await(ctx context.Context, o *scenario.Overload) error {
 		if o.AtRest() || o.Idle >= scenario.IdleWithin {
 			return nil
 		}
-		if err := pauseFor(ctx, lookEvery); err != nil {
+		if err := lifecycle.Sleep(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
@@ -118,16 +119,4 @@ func (w *restWatch) levels(now *tunneled.Sides) (all []scenario.Level) {
 		all = append(all, l)
 	}
 	return all
-}
-
-// pauseFor waits, or gives the error of ctx.
-func pauseFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

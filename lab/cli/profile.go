@@ -58,11 +58,7 @@ func (b *profileCmd) Run(ctx context.Context, c *Console) error {
 		err = b.profileEach(ctx, c, buckets, variants, report)
 	}
 	if len(report.Rows) > 0 {
-		write := report.WriteText
-		if b.JSON {
-			write = report.WriteJSON
-		}
-		err = errors.Join(err, write(c.Stdout))
+		err = errors.Join(err, c.print(report, b.JSON))
 	}
 	if ctx.Err() != nil {
 		return interruptedError(errors.New("interrupted"))

@@ -96,11 +96,7 @@ func (r *replay) run(ctx context.Context, c *Console) (verdict, err error) {
 			break
 		}
 	}
-	write := report.WriteText
-	if r.JSON {
-		write = report.WriteJSON
-	}
-	return verdict, write(c.Stdout)
+	return verdict, c.print(report, r.JSON)
 }
 
 // flags are those of a run at one rate.

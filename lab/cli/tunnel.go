@@ -70,9 +70,9 @@ func (b *tunnelCmd) Run(ctx context.Context, c *Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, service.Stop()) }()
-	r := replay{replayFlags: b.replayFlags, target: "the service alone", plan: load.Plan{Network: "tcp", Address: service.Addr}}
+	r := replay{replayFlags: b.replayFlags, target: "the service alone", plan: load.Plan{Network: "tcp", Address: service.Addr()}}
 	if !b.Direct {
-		stand, err := tunneled.Start(ctx, tunneled.Options{Program: program, Target: service.Addr, TCP: b.TCP})
+		stand, err := tunneled.Start(ctx, tunneled.Options{Program: program, Target: service.Addr(), TCP: b.TCP})
 		if err != nil {
 			return err
 		}

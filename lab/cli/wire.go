@@ -8,6 +8,7 @@ import (
 
 	"paddock/internal/process/terminal"
 	"paddock/lab/perf"
+	"paddock/lab/process"
 )
 
 // wireCmd makes the runs of gofast's perf, prints its figures, and more behind
@@ -66,7 +67,7 @@ func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	stopProfile, err := StartProfile(b.Profile)
+	stopProfile, err := process.Profile(b.Profile)
 	if err != nil {
 		return err
 	}
@@ -75,11 +76,7 @@ func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
 	if err != nil {
 		return err
 	}
-	write := report.WriteText
-	if b.JSON {
-		write = report.WriteJSON
-	}
-	return errors.Join(write(c.Stdout), report.Err())
+	return errors.Join(c.print(report, b.JSON), report.Err())
 }
 
 // options returns the options for the flags of gofast.

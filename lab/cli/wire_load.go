@@ -9,6 +9,7 @@ import (
 
 	wirecodec "paddock/lab/internal/codec/wire"
 	"paddock/lab/perf"
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/wire"
 )
@@ -51,7 +52,7 @@ func (b *wireCmd) makeLoad(ctx context.Context, c *Console) (err error) {
 		})
 		return err
 	}
-	stopProfile, err := StartProfile(b.Profile)
+	stopProfile, err := process.Profile(b.Profile)
 	if err != nil {
 		return err
 	}

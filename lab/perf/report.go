@@ -14,7 +14,6 @@ package perf
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -129,13 +128,6 @@ func (e *End) perOp(ops, bytes, writes int64) {
 	e.AllocsPerOp = float64(e.Allocs) / n
 	e.BytesPerOp = float64(bytes) / n
 	e.WritesPerOp = float64(writes) / n
-}
-
-// WriteJSON writes the report as one indented object.
-func (r *Report) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }
 
 // WriteText writes the report for people: first the output of gofast's perf.

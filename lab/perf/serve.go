@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/wire"
 )
 
@@ -179,15 +180,11 @@ func (s *perfServer) begin(ctx context.Context, c class, body []byte) error {
 	if err := s.witness.seeOne(c, body); err != nil || s.delay == 0 {
 		return err
 	}
-	timer := time.NewTimer(s.delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	err := lifecycle.Sleep(ctx, s.delay)
+	if err != nil {
 		s.abandoned.Add(1)
-		return ctx.Err()
 	}
+	return err
 }
 
 // verifyStream answers each message and enters the stream at its end, if its

@@ -2,8 +2,10 @@ package process
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -70,6 +72,41 @@ func (c *Child) ExitError() error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w: %s", c.name, c.err, c.said.String())
+}
+
+// awaitEvery is the time between two calls of Await.
+const awaitEvery = 5 * time.Millisecond
+
+// Await calls ready until it succeeds. It fails when the process ends, or after a duration.
+func (c *Child) Await(ctx context.Context, within time.Duration, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	ticks := time.NewTicker(awaitEvery)
+	defer ticks.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-c.ended:
+			return c.Failure()
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w: %w", c.name, ctx.Err(), err)
+		case <-ticks.C:
+		}
+	}
+}
+
+// Dials returns a function for Await that succeeds when an address accepts a connection.
+func Dials(address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
 }
 
 // Stop sends SIGTERM and waits for the end of the process. It kills a process that does not end

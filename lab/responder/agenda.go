@@ -1,12 +1,10 @@
 package responder
 
-// appointment is something to do at an instant: an answer to give, or a connection to read
-// from again.
+// appointment is an answer to give at an instant.
 type appointment struct {
 	at     int64 // ns
 	c      *conn
 	number uint32 // of the answer on its connection
-	reads  bool
 }
 
 // agenda is a heap of appointments, the next one first.

@@ -18,10 +18,8 @@ type conn struct {
 
 	waiting []due  // requests that are not answered, in order
 	first   uint32 // number of the first of them
-	asked   int    // requests so far
 	out     []byte // to write
 	large   []byte // to write behind it, of an answer that is not copied
-	pauses  bool   // it has been read from for now
 	ends    bool   // the connection ends behind the pending output
 }
 
@@ -46,13 +44,7 @@ func (c *conn) handle(events uint32) {
 
 // read reads requests, up to the bounds.
 func (c *conn) read() {
-	buf := c.buf
-	if c.ReadPerSecond > 0 {
-		buf = buf[:min(max(c.ReadPerSecond*int(slowTurn)/int(time.Second), 1), len(buf))]
-		c.pauses = true
-		c.agenda.add(appointment{at: c.now() + int64(slowTurn), c: c, reads: true})
-	}
-	n, _, wait, err := c.in.Receive(uintptr(c.fd), buf, false)
+	n, _, wait, err := c.in.Receive(uintptr(c.fd), c.buf, false)
 	switch {
 	case wait:
 		return
@@ -61,7 +53,7 @@ func (c *conn) read() {
 		return
 	}
 	arrived := c.now()
-	for in := buf[:n]; len(in) > 0 && c.fd >= 0 && !c.ends; {
+	for in := c.buf[:n]; len(in) > 0 && c.fd >= 0 && !c.ends; {
 		rest, r, ok, err := c.scanner.next(in)
 		if err != nil {
 			c.did.Unread++
@@ -102,37 +94,15 @@ func (c *conn) answer() {
 
 // give writes the answer to one request.
 func (c *conn) give(d *due) {
-	c.asked++
-	switch beyond := c.Ending != Never && c.asked > c.After; {
-	case beyond && c.Ending == Reset:
-		_ = unix.SetsockoptLinger(c.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
-		c.end()
-		return
-	case beyond && c.Ending == Partway:
-		good := pick(c.good, d.number)
-		c.out, c.ends = append(c.out, good[:len(good)/2]...), true
-		return
-	case len(c.Wrong) > 0:
-		c.out, c.ends = append(c.out, c.Wrong[c.turn%len(c.Wrong)].Bytes...), true
-		c.turn++
-		return
-	}
 	now := c.now()
 	c.did.Answers++
 	c.did.Late.Record(now - d.at)
 	c.note(d, now)
-	over := c.asked == c.After
-	c.ends = d.last || over && (c.Ending == Saying || c.Ending == Silent)
 	answers := c.good
-	if d.last || over && c.Ending == Saying {
+	if c.ends = d.last; c.ends {
 		answers = c.last
 	}
-	c.add(pick(answers, d.number))
-}
-
-// pick gives the answer for a number.
-func pick(answers [][]byte, number int64) []byte {
-	return answers[max(number, 0)%int64(len(answers))]
+	c.add(answers[max(d.number, 0)%int64(len(answers))])
 }
 
 // copied is the size up to which answers are copied, so that several go out in one write.
@@ -168,7 +138,7 @@ func (c *conn) settle() {
 	var events uint32
 	if c.writes() {
 		events = unix.EPOLLOUT
-	} else if !c.pauses && len(c.waiting) < maxWaiting {
+	} else if len(c.waiting) < maxWaiting {
 		events = unix.EPOLLIN
 	}
 	if events != c.events {

@@ -42,9 +42,9 @@ func serve(t *testing.T, c responder.Config) (s *responder.Service, stop func() 
 }
 
 // codec asks for paths that tell which request it is.
-func codec(t *testing.T, s *responder.Service) load.Codec {
+func codec(t *testing.T, address string) load.Codec {
 	t.Helper()
-	requests, err := http1.Compile([]http1.Request{{URL: "http://" + s.Addr + "/{{seq}}"}}, nil, 0)
+	requests, err := http1.Compile([]http1.Request{{URL: "http://" + address + "/{{seq}}"}}, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func frozenRun(t *testing.T, plan *load.Plan, law *responder.Queue) (_ *load.Res
 	t.Helper()
 	n := int(plan.Arrivals.Rate(0) * plan.Duration.Seconds())
 	s, stop := serve(t, responder.Config{Law: law, Journal: n})
-	plan.Address, plan.Codec = s.Addr, codec(t, s)
+	plan.Address, plan.Codec = s.Addr, codec(t, s.Addr)
 	r, err := load.Run(t.Context(), *plan, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -21,11 +21,6 @@ const (
 	// longest is the longest wait for events: the collector, which stops the world, is
 	// never held up for longer.
 	longest = int64(10 * time.Millisecond)
-	// slowBuffer is the receive buffer of connections that are read slowly, in bytes: a
-	// client is to feel it. The kernel makes it larger.
-	slowBuffer = 4 << 10
-	// slowTurn is how often such a connection is read from.
-	slowTurn = 10 * time.Millisecond
 )
 
 // loop is the service's one thread.
@@ -37,7 +32,6 @@ type loop struct {
 	waker    int // an eventfd
 
 	good, last [][]byte // answers, by the number of the request
-	turn       int      // of Wrong
 	conns      map[int]*conn
 	agenda     agenda
 	events     []unix.EpollEvent
@@ -92,9 +86,6 @@ func (l *loop) open(at netip.AddrPort) (addr string, err error) {
 	}
 	_ = unix.SetsockoptInt(l.listener, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	_ = unix.SetsockoptInt(l.listener, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // of its connections too
-	if l.ReadPerSecond > 0 {
-		_ = unix.SetsockoptInt(l.listener, unix.SOL_SOCKET, unix.SO_RCVBUF, slowBuffer)
-	}
 	if err := unix.Bind(l.listener, to); err != nil {
 		return "", os.NewSyscallError("bind", err)
 	}
@@ -211,12 +202,7 @@ func (l *loop) accept() {
 func (l *loop) keep() {
 	for now := l.now(); len(l.agenda) > 0 && l.agenda[0].at <= now; now = l.now() {
 		a := l.agenda.take()
-		switch c := a.c; {
-		case c.fd < 0: // it has ended
-		case a.reads:
-			c.pauses = false
-			c.settle()
-		default:
+		if c := a.c; c.fd >= 0 {
 			c.waiting[a.number-c.first].ready = true
 			c.answer()
 			c.settle()

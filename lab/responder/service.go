@@ -6,9 +6,6 @@
 // times. It is arithmetic, without a clock. [Serve] follows the law on one thread. At the end it
 // reports how late it was and, on demand, when each request arrived and was answered, so that a
 // machine that held everything up is part of the expected times.
-//
-// Other services behave badly in one way each: they end connections, answer nonsense, or
-// read slowly.
 package responder
 
 import (
@@ -36,15 +33,6 @@ type Config struct {
 	// is the first. With them Size is 0. They do not change from then on.
 	Contents []Content
 
-	// Ending decides the fate of a connection once After of its requests have been answered.
-	Ending Ending
-	After  int
-	// Wrong are answers that are given in turns instead of the right one. The
-	// connection ends behind each.
-	Wrong []Wrong
-	// ReadPerSecond is how many bytes are read of a connection in a second; 0 = all.
-	ReadPerSecond int
-
 	// Journal is the number of requests that are recorded; later ones are only counted.
 	Journal int
 	// MaxConns is how many connections may be open: 10,000 if 0. More are closed at once.
@@ -56,18 +44,6 @@ type Content struct {
 	Type string // media type
 	Body []byte
 }
-
-// Ending is how a connection ends.
-type Ending uint8
-
-// The endings.
-const (
-	Never   Ending = iota // its client ends it
-	Saying                // the last answer says that it is the last
-	Silent                // behind the last answer, without a word
-	Reset                 // the next request is answered by a reset
-	Partway               // the next answer stops in the middle
-)
 
 // The bounds of one read of a connection, and of its unanswered requests: beyond them, the service
 // does not read from it. The requests of one read are accepted in any case.
@@ -131,13 +107,8 @@ func (c *Config) check() error {
 	if c.Law == nil {
 		c.Law = AtOnce{}
 	}
-	switch {
-	case c.After < 0 || c.ReadPerSecond < 0 || c.Journal < 0 || c.MaxConns < 0:
+	if c.Journal < 0 || c.MaxConns < 0 {
 		return errors.New("responder: a number is below 0")
-	case c.Ending > Partway:
-		return fmt.Errorf("responder: there is no ending %d", c.Ending)
-	case c.After == 0 && (c.Ending == Saying || c.Ending == Silent):
-		return errors.New("responder: a connection that ends behind an answer has one")
 	}
 	if q, ok := c.Law.(*Queue); ok {
 		if err := q.check(); err != nil {

@@ -15,7 +15,6 @@ import (
 	"go.uber.org/goleak"
 
 	"paddock/lab/responder"
-	"paddock/load"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -136,99 +135,6 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Connections end as configured, and clients count each kind of end.
-func TestEndings(t *testing.T) {
-	for name, c := range map[string]struct {
-		ending  responder.Ending
-		good    int
-		errText string
-	}{
-		"saying":  {responder.Saying, 3, "EOF"},
-		"silent":  {responder.Silent, 3, "EOF"},
-		"reset":   {responder.Reset, 3, "reset"},
-		"partway": {responder.Partway, 3, "EOF"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, stop := serve(t, responder.Config{Ending: c.ending, After: 3})
-			a := ask(t, s, strings.Repeat(get, 3))
-			got, err := a.answers(3)
-			if len(got) != 3 || err != nil || got[2].Close != (c.ending == responder.Saying) {
-				t.Fatalf("%d answers, %v", len(got), err)
-			}
-			_, _ = io.WriteString(a, get)
-			if _, err := a.answers(1); err == nil || !strings.Contains(err.Error(), c.errText) && !strings.Contains(err.Error(), "reset") {
-				t.Errorf("it ends with %v", err)
-			}
-			if did := stop(); did.Answers != 3 {
-				t.Errorf("%+v", did)
-			}
-		})
-	}
-}
-
-// The load generator counts each ending under its class, and goes on.
-func TestEndingsUnderLoad(t *testing.T) {
-	for name, c := range map[string]struct {
-		ending responder.Ending
-		class  load.Class
-	}{
-		"saying":  {responder.Saying, load.ClassOK},
-		"reset":   {responder.Reset, load.ClassReset},
-		"partway": {responder.Partway, load.ClassEarlyEnd},
-	} {
-		t.Run(name, func(t *testing.T) {
-			engines(t, func(t *testing.T, e load.Engine) {
-				s, _ := serve(t, responder.Config{Ending: c.ending, After: 4})
-				r, err := load.Run(t.Context(), load.Plan{Address: s.Addr, Codec: codec(t, s), Count: 50, Engine: e}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				bad := int64(10) // each fifth
-				if c.class == load.ClassOK {
-					bad = 50
-				}
-				if v := &r.Total; v.Failed[c.class] != bad || v.Failed[load.ClassOK]+v.Errors() != 50 {
-					t.Errorf("%v", v.Failed)
-				}
-			})
-		})
-	}
-}
-
-// No client takes a malformed answer for a good one: not ours, and not net/http.
-func TestMalformed(t *testing.T) {
-	for _, w := range responder.Malformed() {
-		t.Run(w.Name, func(t *testing.T) {
-			s, _ := serve(t, responder.Config{Wrong: []responder.Wrong{w}})
-			if got, err := ask(t, s, get).answers(1); err == nil {
-				t.Errorf("net/http reads %v", got[0])
-			}
-			engines(t, func(t *testing.T, e load.Engine) {
-				r, err := load.Run(t.Context(), load.Plan{Address: s.Addr, Codec: codec(t, s), Count: 3, Engine: e}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r.Total.Failed[load.ClassOK] != 0 || r.Total.Errors() < 3 {
-					t.Errorf("%v", r.Total.Failed)
-				}
-			})
-		})
-	}
-}
-
-// A service that reads slowly holds its client's writes up, and gets all of them in the end.
-func TestSlowReader(t *testing.T) {
-	s, stop := serve(t, responder.Config{ReadPerSecond: 4 << 20})
-	body := strings.Repeat("x", 128<<10)
-	a := ask(t, s, fmt.Sprintf("POST /9 HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
-	if got, err := a.answers(1); len(got) != 1 {
-		t.Fatal(err)
-	}
-	if did := stop(); did.Answers != 1 || did.Requests != 1 {
-		t.Errorf("%+v", did)
-	}
-}
-
 // Beyond the bound connections are closed, and counted.
 func TestMaxConns(t *testing.T) {
 	s, stop := serve(t, responder.Config{MaxConns: 1})
@@ -247,9 +153,7 @@ func TestMaxConns(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for name, c := range map[string]responder.Config{
 		"address":      {Address: "localhost:1"},
-		"below 0":      {After: -1},
-		"no answers":   {Ending: responder.Saying},
-		"no ending":    {Ending: 99},
+		"below 0":      {Journal: -1},
 		"speed":        {Law: &responder.Queue{}},
 		"never awake":  {Law: &responder.Queue{PerSecond: 1, Frozen: time.Second, Every: time.Second}},
 		"not our host": {Address: "192.0.2.1:1"},

@@ -215,41 +215,6 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-func TestExpect(t *testing.T) {
-	differs := func(a load.Answer) load.Answer {
-		a.Class = load.ClassBody
-		return a
-	}
-	for _, tc := range []struct {
-		name   string
-		expect http1.Expect
-		form   http1.Form
-		stream string
-		want   []load.Answer
-	}{
-		{"length", http1.Expect{Length: 5}, 0, sized("5", "hello") + sized("4", "hell"), []load.Answer{answer(200, 5), differs(answer(200, 4))}},
-		{"the first one's length", http1.Expect{SameLength: true}, 0, sized("0", "") + sized("4", "hell") + sized("0", ""), []load.Answer{answer(200, 0), differs(answer(200, 4)), answer(200, 0)}},
-		{
-			"bytes",
-			http1.Expect{Body: []byte("hello")},
-			0, sized("5", "hello") + chunked("2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n") + sized("5", "hellO") + sized("4", "hell") + sized("6", "hello!"),
-			[]load.Answer{answer(200, 5), answer(200, 5), differs(answer(200, 5)), differs(answer(200, 4)), differs(answer(200, 6))},
-		},
-		{"nothing", http1.Expect{Body: []byte{}}, 0, sized("0", "") + sized("1", "x"), []load.Answer{answer(200, 0), differs(answer(200, 1))}},
-		{"HEAD", http1.Expect{Length: 5}, http1.NoBody, sized("5", ""), []load.Answer{answer(200, 0)}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			for _, cut := range []func(int) int{whole, func(int) int { return 1 }} {
-				c := form(tc.form)
-				c.Expect = tc.expect
-				if got, how := feed(session(c), len(tc.want), tc.stream, cut); fmt.Sprint(got) != fmt.Sprint(tc.want) || how != "end" {
-					t.Errorf("%v, %s; want %v", got, how, tc.want)
-				}
-			}
-		})
-	}
-}
-
 func TestStatuses(t *testing.T) {
 	s, err := http1.ParseStatuses("2xx, 304,400-404")
 	if err != nil {

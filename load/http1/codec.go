@@ -7,7 +7,6 @@
 package http1
 
 import (
-	"sync/atomic"
 	"time"
 
 	"paddock/load"
@@ -19,10 +18,6 @@ type Codec struct {
 	Requests Requests
 	// Good are the statuses of answers that did not fail; nil = those below 400.
 	Good *Statuses
-	// Expect is a condition on the bodies of answers.
-	Expect Expect
-
-	length atomic.Int64 // of the first answer's body, and 1; 0 = not known
 }
 
 // Name is "http/1.1".

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"paddock/internal/netio/h1"
 )
 
 // maxHead bounds the head of an answer, and the trailers of one.
@@ -77,7 +79,7 @@ func (h *head) parse(b []byte) error {
 			if last == noField || last.frames() {
 				return fmt.Errorf("http1: a folded line %s where none may be", clip(line))
 			}
-			if !validText(line) {
+			if !h1.IsAll(line, h1.ValueByte) {
 				return fmt.Errorf("http1: a control character in the header line %s", clip(line))
 			}
 			continue
@@ -111,7 +113,7 @@ func cutLine(b []byte, at int) (line []byte, next int) {
 func (h *head) statusLine(line []byte) error {
 	const least = len("HTTP/1.1 200")
 	if len(line) < least || !plausible(line) || !isDigit(line[7]) || line[8] != ' ' ||
-		!isDigit(line[9]) || !isDigit(line[10]) || !isDigit(line[11]) || len(line) > least && line[least] != ' ' || !validText(line) {
+		!isDigit(line[9]) || !isDigit(line[10]) || !isDigit(line[11]) || len(line) > least && line[least] != ' ' || !h1.IsAll(line, h1.ValueByte) {
 		return fmt.Errorf("http1: the status line %s", clip(line))
 	}
 	h.minor = line[7] - '0'
@@ -146,11 +148,11 @@ func (f field) frames() bool { return f >= contentLength }
 
 func fieldOf(name []byte) field {
 	switch {
-	case len(name) == len("content-length") && equalFold(name, "content-length"):
+	case len(name) == len("content-length") && h1.EqualFold(name, "content-length"):
 		return contentLength
-	case len(name) == len("transfer-encoding") && equalFold(name, "transfer-encoding"):
+	case len(name) == len("transfer-encoding") && h1.EqualFold(name, "transfer-encoding"):
 		return transferEncoding
-	case len(name) == len("connection") && equalFold(name, "connection"):
+	case len(name) == len("connection") && h1.EqualFold(name, "connection"):
 		return connection
 	}
 	return otherField
@@ -166,8 +168,8 @@ func (h *head) take(f field, value []byte, begin int) error {
 	case connection:
 		for token := range bytes.SplitSeq(value, []byte{','}) {
 			token = trim(token)
-			h.close = h.close || equalFold(token, "close")
-			h.keepAlive = h.keepAlive || equalFold(token, "keep-alive")
+			h.close = h.close || h1.EqualFold(token, "close")
+			h.keepAlive = h.keepAlive || h1.EqualFold(token, "keep-alive")
 		}
 	}
 	return nil
@@ -208,7 +210,7 @@ func (h *head) takeCodings(value []byte) error {
 			return fmt.Errorf("http1: Transfer-Encoding has %s behind chunked", clip(token))
 		}
 		h.coded = true
-		h.chunked = equalFold(token, "chunked")
+		h.chunked = h1.EqualFold(token, "chunked")
 	}
 	return nil
 }
@@ -226,7 +228,7 @@ func cutField(line []byte) (name, value []byte, err error) {
 	for len(value) > 0 && (value[0] == ' ' || value[0] == '\t') {
 		value = value[1:]
 	}
-	if !validText(value) {
+	if !h1.IsAll(value, h1.ValueByte) {
 		return nil, nil, fmt.Errorf("http1: a control character in the header line %s", clip(line))
 	}
 	return name, value, nil
@@ -240,35 +242,9 @@ var isToken = func() (t [256]bool) {
 	return t
 }()
 
-// validText reports whether b has no control characters but tabs.
-func validText(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
 func isDigit(c byte) bool { return c-'0' < 10 }
 
 func trim(b []byte) []byte { return bytes.Trim(b, " \t") }
-
-// equalFold compares with a text in lower case.
-func equalFold(b []byte, lower string) bool {
-	if len(b) != len(lower) {
-		return false
-	}
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
-}
 
 // clip quotes the beginning of b for an error.
 func clip(b []byte) string { return strconv.Quote(string(b[:min(len(b), 60)])) }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"paddock/internal/netio/h1"
 )
 
 // maxPlaceholders bounds how many a request may have.
@@ -154,7 +156,7 @@ type quoting func(line []byte) ([]byte, error)
 func verbatim(line []byte) ([]byte, error) { return line, nil }
 
 func verbatimText(line []byte) ([]byte, error) {
-	if !validText(line) {
+	if !h1.IsAll(line, h1.ValueByte) {
 		return nil, fmt.Errorf("the line %s has a control character", clip(line))
 	}
 	return line, nil

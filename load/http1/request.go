@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+
+	"paddock/internal/netio/h1"
 )
 
 // Request describes a request.
@@ -48,7 +51,7 @@ func (f Field) check() error {
 	if f.Name == "" {
 		return errors.New("http1: a header without a name")
 	}
-	if !validText([]byte(f.Value)) {
+	if !h1.IsAll(f.Value, h1.ValueByte) {
 		return fmt.Errorf("http1: the header %s has a control character: %q", f.Name, f.Value)
 	}
 	return nil
@@ -172,12 +175,7 @@ func basic(user *url.Userinfo) string {
 
 // has reports whether the caller's header has a field.
 func (r *Request) has(name string) bool {
-	for _, f := range r.Header {
-		if strings.EqualFold(f.Name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Header, func(f Field) bool { return strings.EqualFold(f.Name, name) })
 }
 
 // form says how the answer is to be read.

@@ -29,7 +29,6 @@ type session struct {
 	left    int64
 	body    int64 // bytes of it
 	chunks  chunks
-	check   check
 	partial bool // something has come that was not taken
 }
 
@@ -77,7 +76,7 @@ func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error
 			n, err = s.takeChunks(b, answers)
 		case toEnd:
 			n = len(b)
-			s.count(b)
+			s.body += int64(n)
 		}
 		used += n
 		if err != nil {
@@ -99,7 +98,7 @@ var errUnasked = &load.Failed{Class: load.ClassProtocol, Err: errors.New("http1:
 //
 // hot: guarded by BenchmarkReceive and TestDoesNotAllocate.
 func (s *session) takeUsual(b []byte, answers *load.Answers) int {
-	if s.asked.none() || s.asked.oldest() != 0 || s.codec.Expect.Body != nil {
+	if s.asked.none() || s.asked.oldest() != 0 {
 		return 0
 	}
 	n, length := s.shape.usual(b)
@@ -110,7 +109,7 @@ func (s *session) takeUsual(b []byte, answers *load.Answers) int {
 	s.scanned = 0
 	a := answers.Next()
 	a.Status, a.Body = s.shape.head.status, length
-	a.Class = s.classOf(a.Status, length, check{})
+	a.Class = s.classOf(a.Status)
 	return n + int(length)
 }
 
@@ -162,10 +161,9 @@ func (s *session) readHead(b []byte) (n int, err error) {
 // begin finds out how the body behind a head ends: RFC 9112 section 6.3.
 func (s *session) begin(answers *load.Answers) {
 	h := &s.head
-	s.body, s.check = 0, check{}
+	s.body = 0
 	switch {
 	case s.asked.oldest()&NoBody != 0 || h.status == 204 || h.status == 304 || h.status == switching:
-		s.check.bare = true
 		s.complete(answers)
 	case h.chunked:
 		s.stage, s.chunks = inChunks, chunks{}
@@ -180,7 +178,7 @@ func (s *session) begin(answers *load.Answers) {
 
 func (s *session) takeBody(b []byte, answers *load.Answers) int {
 	n := int(min(s.left, int64(len(b))))
-	s.count(b[:n])
+	s.body += int64(n)
 	if s.left -= int64(n); s.left == 0 {
 		s.complete(answers)
 	}
@@ -189,19 +187,11 @@ func (s *session) takeBody(b []byte, answers *load.Answers) int {
 
 func (s *session) takeChunks(b []byte, answers *load.Answers) (int, error) {
 	n, data, err := s.chunks.next(b)
-	s.count(data)
+	s.body += int64(len(data))
 	if s.chunks.stage == chunkDone {
 		s.complete(answers)
 	}
 	return n, err
-}
-
-// count takes a part of the body.
-func (s *session) count(data []byte) {
-	if want := s.codec.Expect.Body; want != nil {
-		s.check.compare(want, s.body, data)
-	}
-	s.body += int64(len(data))
 }
 
 // complete ends an answer.
@@ -209,7 +199,7 @@ func (s *session) complete(answers *load.Answers) {
 	h, form := &s.head, s.asked.take()
 	a := answers.Next()
 	a.Status, a.Body, a.Last = h.status, s.body, s.last(form)
-	a.Class = s.classOf(h.status, s.body, s.check)
+	a.Class = s.classOf(h.status)
 	s.stage = inHead
 	if a.Last {
 		s.stage = over
@@ -217,14 +207,11 @@ func (s *session) complete(answers *load.Answers) {
 }
 
 // classOf is the class of a complete answer.
-func (s *session) classOf(status uint16, body int64, k check) load.Class {
-	switch {
-	case !s.codec.Good.good(status):
-		return load.ClassStatus
-	case !s.codec.expected(body, k):
-		return load.ClassBody
+func (s *session) classOf(status uint16) load.Class {
+	if s.codec.Good.good(status) {
+		return load.ClassOK
 	}
-	return load.ClassOK
+	return load.ClassStatus
 }
 
 // last reports whether the connection ends behind the answer: RFC 9112 section 9.3. A service tells

@@ -34,7 +34,7 @@ func TestCoveringsAreBounded(t *testing.T) {
 		e := entryOf(mp)
 		for _, zoom := range []int{0, 14, maxZoom} {
 			n := 0
-			eachTile(e, zoom, func(cell, uint32) { n++ })
+			eachTile(e, zoom, func(cell, uint32, bool) { n++ })
 			if n == 0 || n > maxCells {
 				t.Errorf("%s at zoom %d: %d tiles", name, zoom, n)
 			}

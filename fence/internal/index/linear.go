@@ -197,14 +197,9 @@ func (bruteWriter) Replace(_, _ *Entry)      {}
 func (w bruteWriter) Publish(t *Table) Index { return filtered{brute{t, w.rule, w.kind}, w.rule} }
 
 func (b brute) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
-	for _, pg := range b.t.pages {
-		if pg == nil {
-			continue
-		}
-		for _, e := range pg.entries {
-			if e != nil && e.Fence.Geometry.Decide(b.rule, p) {
-				dst = append(dst, e.Ref)
-			}
+	for e := range b.t.All() {
+		if e.Fence.Geometry.Decide(b.rule, p) {
+			dst = append(dst, e.Ref)
 		}
 	}
 	return dst

@@ -2,7 +2,6 @@ package index
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/tidwall/rtree"
 
@@ -84,7 +83,7 @@ func tileZoom(e *Entry, zoom int) int {
 
 // eachTile calls f for each part and the cells that its box covers. Four tiles that are all
 // the children of one are that one: the lists of the coarser cell are asked anyway.
-func eachTile(e *Entry, zoom int, f func(cell, uint32)) {
+func eachTile(e *Entry, zoom int, f func(cell, uint32, bool)) {
 	zoom = tileZoom(e, zoom)
 	s := maxZoom - zoom
 	for i, b := range e.boxes {
@@ -92,7 +91,7 @@ func eachTile(e *Entry, zoom int, f func(cell, uint32)) {
 		t = tileRange{t.x0 >> s, t.y0 >> s, t.x1 >> s, t.y1 >> s}
 		t.cover(0, 0, 0, zoom, func(x, y uint32, level int) {
 			up := maxZoom - level
-			f(cell{0, tileCode(x<<up, y<<up), level}, uint32(i))
+			f(cell{0, tileCode(x<<up, y<<up), level}, uint32(i), false)
 		})
 	}
 }
@@ -114,68 +113,18 @@ func (t tileRange) cover(x, y uint32, level, zoom int, f func(x, y uint32, level
 	}
 }
 
-// qtree lists each part in the tiles that its box covers. L is how a tile lists them.
-type qtree[L tileList[L]] struct {
-	roots [6]*quad[L]
-	kind  string
-	rule  geometry.Rule
-	bytes int64
-	t     *Table
-}
-
-type tileList[L any] interface {
-	cellList[L]
-	Find(dst []geojson.Ref, p geometry.Point, r geometry.Rule) []geojson.Ref
-}
-
-type qtreeWriter[L tileList[L]] struct {
-	tree quads[L]
-	kind string
-	zoom int
-	rule geometry.Rule
-}
-
-func NewQTreeWriter(o Options) Writer {
-	return &qtreeWriter[items]{kind: o.Kind, zoom: o.Zoom, rule: o.Rule}
-}
-
-func NewQRTreeWriter(o Options) Writer {
-	return &qtreeWriter[itemTree]{kind: o.Kind, zoom: o.Zoom, rule: o.Rule}
-}
-
-func (w *qtreeWriter[L]) Replace(old, successor *Entry) {
-	if old != nil {
-		eachTile(old, w.zoom, func(c cell, _ uint32) { w.tree.remove(c, old) })
-	}
-	if successor != nil {
-		successor.prepare()
-		eachTile(successor, w.zoom, func(c cell, part uint32) {
-			w.tree.add(c, cellItem{entry: successor, part: part})
-		})
+// tiles are the settings of an index that lists each part in the tiles that its box covers.
+func tiles(o Options) quadSettings {
+	return quadSettings{
+		kind: o.Kind, rule: o.Rule,
+		locate: func(p geometry.Point) (root int, code uint64) { return 0, tileCode(tile(p.Lon, p.Lat)) },
+		cover:  func(e *Entry, add func(cell, uint32, bool)) { eachTile(e, o.Zoom, add) },
 	}
 }
 
-func (w *qtreeWriter[L]) Publish(t *Table) Index {
-	bytes := int64(w.tree.nodes)*int64(unsafe.Sizeof(quad[L]{})) + int64(w.tree.items)*int64(unsafe.Sizeof(cellItem{}))
-	if _, trees := any(w.tree).(quads[itemTree]); trees {
-		bytes += int64(w.tree.items) * int64(unsafe.Sizeof(geometry.Box{})) // if all are in R-trees
-	}
-	return filtered{&qtree[L]{w.tree.Publish(), w.kind, w.rule, bytes, t}, w.rule}
-}
+func NewQTreeWriter(o Options) Writer { return &quadWriter[items]{quadSettings: tiles(o)} }
 
-func (x *qtree[L]) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
-	code := tileCode(tile(p.Lon, p.Lat))
-	n := x.roots[0]
-	for level := 1; n != nil; level++ {
-		dst = n.list.Find(dst, p, x.rule)
-		n = n.kids[child(code, level)]
-	}
-	return dst
-}
-
-func (x *qtree[L]) Stats() Stats {
-	return x.t.Stats(x.kind, x.bytes+geometry.PreparedBytes(x.t.Edges, x.t.Parts))
-}
+func NewQRTreeWriter(o Options) Writer { return &quadWriter[itemTree]{quadSettings: tiles(o)} }
 
 func (l items) Find(dst []geojson.Ref, p geometry.Point, r geometry.Rule) []geojson.Ref {
 	for i := range l {

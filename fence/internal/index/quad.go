@@ -1,5 +1,12 @@
 package index
 
+import (
+	"unsafe"
+
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+)
+
 // quadDepth is the deepest level of a cell's code; s2 cells go that far.
 const quadDepth = 30
 
@@ -114,4 +121,75 @@ func (q *quads[L]) removeAt(at **quad[L], c cell, level int, old *Entry) {
 		*at = nil
 		q.nodes--
 	}
+}
+
+// quadSettings say which cells an index has.
+type quadSettings struct {
+	kind string
+	rule geometry.Rule
+
+	// locate returns the root of the cells that hold a position, or nowhere, and the code of the
+	// least one.
+	locate func(p geometry.Point) (root int, code uint64)
+	// cover calls add with each cell and each part of an entry that is listed there, and whether
+	// the whole cell is inside the part.
+	cover func(e *Entry, add func(c cell, part uint32, inside bool))
+}
+
+// nowhere is the root of positions that no cell holds.
+const nowhere = -1
+
+// quadIndex lists parts in cells. L is how a cell lists them.
+type quadIndex[L quadList[L]] struct {
+	quadSettings
+	roots [6]*quad[L]
+	bytes int64
+	t     *Table
+}
+
+type quadList[L any] interface {
+	cellList[L]
+	Find(dst []geojson.Ref, p geometry.Point, r geometry.Rule) []geojson.Ref
+}
+
+type quadWriter[L quadList[L]] struct {
+	quadSettings
+	tree quads[L]
+}
+
+func (w *quadWriter[L]) Replace(old, successor *Entry) {
+	if old != nil {
+		w.cover(old, func(c cell, _ uint32, _ bool) { w.tree.remove(c, old) })
+	}
+	if successor != nil {
+		successor.prepare()
+		w.cover(successor, func(c cell, part uint32, inside bool) {
+			w.tree.add(c, cellItem{successor, part, inside})
+		})
+	}
+}
+
+func (w *quadWriter[L]) Publish(t *Table) Index {
+	bytes := int64(w.tree.nodes)*int64(unsafe.Sizeof(quad[L]{})) + int64(w.tree.items)*int64(unsafe.Sizeof(cellItem{}))
+	if _, trees := any(w.tree).(quads[itemTree]); trees {
+		bytes += int64(w.tree.items) * int64(unsafe.Sizeof(geometry.Box{})) // if all are in R-trees
+	}
+	return filtered{&quadIndex[L]{w.quadSettings, w.tree.Publish(), bytes, t}, w.rule}
+}
+
+func (x *quadIndex[L]) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
+	root, code := x.locate(p)
+	if root == nowhere {
+		return dst
+	}
+	n := x.roots[root]
+	for level := 1; n != nil; level++ {
+		dst = n.list.Find(dst, p, x.rule)
+		n = n.kids[child(code, level)]
+	}
+	return dst
+}
+
+func (x *quadIndex[L]) Stats() Stats {
+	return x.t.Stats(x.kind, x.bytes+geometry.PreparedBytes(x.t.Edges, x.t.Parts))
 }

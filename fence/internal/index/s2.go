@@ -2,74 +2,34 @@ package index
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/golang/geo/s2"
 
-	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 )
 
-// s2Index lists each part in the S2 cells of a covering: whole cells in which there is nothing
+// NewS2Writer lists each part in the S2 cells of a covering: whole cells in which there is nothing
 // to test, and cells on its boundary. A cell's sides are geodesic and its corners come from
 // trigonometry, so nothing is decided by them: all is, in longitude and latitude, by boxes
 // that are larger than the cells.
-type s2Index struct {
-	roots [6]*quad[items]
-	rule  geometry.Rule
-	kind  string
-	bytes int64
-	t     *Table
-}
-
-type s2Writer struct {
-	tree     quads[items]
-	coverer  s2Coverer
-	rule     geometry.Rule
-	kind     string
-	covering []s2Covered // lent to replace
-}
-
 func NewS2Writer(o Options) Writer {
-	return &s2Writer{rule: o.Rule, kind: o.Kind, coverer: s2Coverer{zoom: o.Zoom}}
-}
-
-func (w *s2Writer) Replace(old, successor *Entry) {
-	if old != nil {
-		w.covering = w.coverer.cover(w.covering[:0], old)
-		for _, c := range w.covering {
-			w.tree.remove(c.cell(), old)
-		}
-	}
-	if successor != nil {
-		successor.prepare()
-		w.covering = w.coverer.cover(w.covering[:0], successor)
-		for _, c := range w.covering {
-			w.tree.add(c.cell(), cellItem{successor, c.part, c.inside})
-		}
-	}
-}
-
-func (w *s2Writer) Publish(t *Table) Index {
-	bytes := int64(w.tree.nodes)*int64(unsafe.Sizeof(quad[items]{})) + int64(w.tree.items)*int64(unsafe.Sizeof(cellItem{}))
-	return filtered{&s2Index{w.tree.Publish(), w.rule, w.kind, bytes, t}, w.rule}
-}
-
-func (x *s2Index) Find(dst []geojson.Ref, p geometry.Point) []geojson.Ref {
-	if math.Abs(p.Lon) > 180 || math.Abs(p.Lat) > 90 {
-		return dst
-	}
-	id := s2.CellIDFromLatLng(s2.LatLngFromDegrees(p.Lat, p.Lon))
-	n := x.roots[id.Face()]
-	for level := 1; n != nil; level++ {
-		dst = n.list.Find(dst, p, x.rule)
-		n = n.kids[child(uint64(id), level)]
-	}
-	return dst
-}
-
-func (x *s2Index) Stats() Stats {
-	return x.t.Stats(x.kind, x.bytes+geometry.PreparedBytes(x.t.Edges, x.t.Parts))
+	coverer, covering := s2Coverer{zoom: o.Zoom}, []s2Covered(nil)
+	return &quadWriter[items]{quadSettings: quadSettings{
+		kind: o.Kind, rule: o.Rule,
+		locate: func(p geometry.Point) (root int, code uint64) {
+			if math.Abs(p.Lon) > 180 || math.Abs(p.Lat) > 90 {
+				return nowhere, 0
+			}
+			id := s2.CellIDFromLatLng(s2.LatLngFromDegrees(p.Lat, p.Lon))
+			return id.Face(), uint64(id)
+		},
+		cover: func(e *Entry, add func(cell, uint32, bool)) {
+			covering = coverer.cover(covering[:0], e)
+			for _, c := range covering {
+				add(c.cell(), c.part, c.inside)
+			}
+		},
+	}}
 }
 
 // s2Covered is a cell of a covering.

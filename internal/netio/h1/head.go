@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // Form selects the rules of SPEC section 7 for a head.
@@ -349,12 +350,7 @@ func (h *Head) connectionNames() (names []string) {
 
 // isNamed reports whether a name is in a list, which is in lower case.
 func isNamed[T string | []byte](name T, list []string) bool {
-	for _, n := range list {
-		if EqualFold(name, n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(n string) bool { return EqualFold(name, n) })
 }
 
 // Path returns the target without its query.

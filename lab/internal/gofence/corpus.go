@@ -1,9 +1,8 @@
 // Package gofence reproduces the benchmark of gofence: its bodies, its load and its profile table,
 // with its published figures beside ours.
 //
-// A [Corpus] holds the bodies, [ClosedLoop] is the load, [FetchProfile] takes the profile,
-// [Attribute] divides it among [Bucket]s, and [ProfileReport] is the table. The service is a
-// process.Server.
+// A [Corpus] holds the bodies, [ProfileRun] makes the load and takes the profile, [Attribute]
+// divides it among [Bucket]s, and [ProfileReport] is the table. The service is a process.Server.
 package gofence
 
 import (

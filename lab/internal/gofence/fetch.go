@@ -19,6 +19,9 @@ const (
 	profileGrace = 30 * time.Second
 )
 
+// client keeps no connection.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 // FetchProfile takes a CPU profile of so many whole seconds from a server that serves /debug/pprof.
 // base is http://host:port; its path is dropped. token, if not empty, is sent as bearer.
 func FetchProfile(ctx context.Context, base, token string, seconds int) (*profile.Profile, error) {
@@ -36,7 +39,6 @@ func FetchProfile(ctx context.Context, base, token string, seconds int) (*profil
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, err

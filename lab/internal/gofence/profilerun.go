@@ -1,12 +1,24 @@
 package gofence
 
 import (
+	"bytes"
 	"context"
-	"net/url"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
 	"time"
+
+	"paddock/internal/process/lifecycle"
+	"paddock/load"
+	"paddock/load/http1"
 
 	"github.com/google/pprof/profile"
 )
+
+// forever is longer than any profile.
+const forever = time.Hour
 
 // ProfileRun is one profile of a server, under our load or under whatever it has.
 type ProfileRun struct {
@@ -23,61 +35,99 @@ type ProfileRun struct {
 // answered in Duration, at the rate over the whole of the profile's request; 0
 // without bodies.
 func (r *ProfileRun) Take(ctx context.Context) (s Shares, requests int64, err error) {
-	u, err := url.Parse(r.URL)
-	if err != nil {
-		return s, 0, err
-	}
+	var p *profile.Profile
 	if len(r.Bodies) == 0 {
-		p, err := r.fetch(ctx)
-		if err != nil {
-			return s, 0, err
-		}
-		s, err = Attribute(p, r.Buckets)
-		return s, 0, err
+		p, err = r.fetch(ctx)
+	} else {
+		p, requests, err = r.underLoad(ctx)
 	}
-	load := &ClosedLoop{Addr: u.Host, Conns: r.Conns}
-	for _, body := range r.Bodies {
-		load.Requests = append(load.Requests, Post(u.Host, u.RequestURI(), body))
-	}
-	p, rate, err := r.underLoad(ctx, load)
 	if err != nil {
 		return s, 0, err
 	}
 	s, err = Attribute(p, r.Buckets)
-	return s, int64(rate * r.Duration.Seconds()), err
+	return s, requests, err
 }
 
 func (r *ProfileRun) fetch(ctx context.Context) (*profile.Profile, error) {
 	return FetchProfile(ctx, r.URL, r.Token, int(r.Duration.Seconds()))
 }
 
-// underLoad takes a profile while the load runs, and returns when both have ended.
-// rate is requests per second.
-func (r *ProfileRun) underLoad(ctx context.Context, load *ClosedLoop) (p *profile.Profile, rate float64, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ended := make(chan error, 1) // buffered: it may be that no goroutine receives it
-	go func() {
-		err := load.Run(ctx)
-		cancel() // without load there is nothing to profile
-		ended <- err
-	}()
-	defer func() {
-		cancel()
-		if failed := <-ended; failed != nil {
-			err = failed // the cause: the error of the profile follows from it
-		}
-	}()
-	warm := time.NewTimer(r.Warmup)
-	defer warm.Stop()
-	select {
-	case <-warm.C:
-	case <-ctx.Done():
-		return nil, 0, ctx.Err()
-	}
-	before, began := load.Done(), time.Now()
-	if p, err = r.fetch(ctx); err != nil {
+// errTaken ends the load.
+var errTaken = errors.New("the profile has been taken")
+
+// underLoad takes a profile while each connection posts when it is answered. It returns when both
+// have ended. An answer other than 200 is an error.
+func (r *ProfileRun) underLoad(ctx context.Context) (p *profile.Profile, requests int64, err error) {
+	if err := r.try(ctx); err != nil {
 		return nil, 0, err
 	}
-	return p, float64(load.Done()-before) / time.Since(began).Seconds(), nil
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var done atomic.Int64
+	plan, err := r.plan(func(int) func(*load.Outcome) {
+		return func(o *load.Outcome) {
+			if o.Class != load.ClassOK {
+				end(fmt.Errorf("answer %d, of the class %v", o.Status, o.Class))
+			}
+			done.Add(1)
+		}
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, err := load.Run(ctx, plan, nil)
+		end(err) // without load there is nothing to profile
+	}()
+	p, requests, err = r.within(ctx, &done)
+	end(errTaken)
+	<-ended
+	if cause := context.Cause(ctx); cause != errTaken {
+		err = cause // the error of the profile follows from it
+	}
+	return p, requests, err
+}
+
+// try posts the first body.
+func (r *ProfileRun) try(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Bodies[0]))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 512)) // as much as there is
+		return fmt.Errorf("answer %d: %q", response.StatusCode, text)
+	}
+	return nil
+}
+
+// plan is a closed run without an end.
+func (r *ProfileRun) plan(each func(int) func(*load.Outcome)) (load.Plan, error) {
+	address, _, err := http1.Endpoint(r.URL)
+	if err != nil {
+		return load.Plan{}, err
+	}
+	requests := &http1.Arena{}
+	request := http1.Request{URL: r.URL, Header: []http1.Field{{Name: "Content-Type", Value: "application/json"}}}
+	plan := load.Plan{Address: address, Codec: &http1.Codec{Requests: requests}, Conns: r.Conns, Duration: forever, Each: each}
+	return plan, requests.AddBodies(request, r.Bodies)
+}
+
+// within takes the profile under the load. It counts the requests that are done meanwhile.
+func (r *ProfileRun) within(ctx context.Context, done *atomic.Int64) (*profile.Profile, int64, error) {
+	if err := lifecycle.Sleep(ctx, r.Warmup); err != nil {
+		return nil, 0, err
+	}
+	before, began := done.Load(), time.Now()
+	p, err := r.fetch(ctx)
+	rate := float64(done.Load()-before) / time.Since(began).Seconds()
+	return p, int64(rate * r.Duration.Seconds()), err
 }

@@ -1,7 +1,6 @@
 package gofence
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -54,13 +53,6 @@ func NewProfileRow(name string, s Shares, requests int64, took time.Duration, co
 		row.Original = &o
 	}
 	return row
-}
-
-// WriteJSON writes the report as one object.
-func (r *ProfileReport) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
 }
 
 // WriteText writes the table. Each cell is seconds and the share of the row's total.

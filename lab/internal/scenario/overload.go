@@ -239,16 +239,15 @@ func (o *Overload) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteJSON writes it as one object.
-func (o *Overload) WriteJSON(w io.Writer) error {
+// MarshalJSON adds the promises that did not hold.
+func (o *Overload) MarshalJSON() ([]byte, error) {
 	missed := o.Missed()
 	if missed == nil {
 		missed = []string{}
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
-		*Overload
+	type plain Overload // without this method
+	return json.Marshal(struct {
+		*plain
 		Missed []string `json:"missed"`
-	}{o, missed})
+	}{(*plain)(o), missed})
 }

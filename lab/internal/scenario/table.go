@@ -91,8 +91,8 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.3f %%", math.Floor(share*1e5)/1e3)
 }
 
-// WriteJSON writes it as one object.
-func (r *Report) WriteJSON(w io.Writer) error {
+// MarshalJSON adds the original's figures to each row.
+func (r *Report) MarshalJSON() ([]byte, error) {
 	type figures struct {
 		Success float64        `json:"success"`
 		P99     *time.Duration `json:"p99_corrected_ns"`
@@ -123,9 +123,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			}
 		}
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return json.Marshal(struct {
 		Load     string        `json:"load"`
 		Target   string        `json:"target"`
 		Subject  string        `json:"subject"`

@@ -79,7 +79,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (*measure.Measureme
 	if t.Profile == "" {
 		return b.withinProcess(ctx, s, t)
 	}
-	stop, err := harness.Profile(t.Profile + ".pprof")
+	stop, err := process.Profile(t.Profile + ".pprof")
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (b *Bench) overHTTP(ctx context.Context, s *scene, t harness.Turn) (m *meas
 			return nil, err
 		}
 	}
-	m, err = webload.Wrk(ctx, b.Wrk, b.Dir, server, path, bodies, t.Options)
+	m, err = webload.Get(ctx, b.Wrk, b.Dir, server, path, bodies, t.Options)
 	if err == nil && t.Contender.Peer == nginxPeer {
 		perSecond, _ := m.PerSecond()
 		b.maxima = append(b.maxima, perSecond)

@@ -126,11 +126,7 @@ func (s *scene) memory(contender string) (*measure.Measurement, error) {
 	if newIndex, ok := peers[contender]; ok {
 		kept = newIndex(s.fences)
 	} else {
-		c, err := s.read()
-		if err != nil {
-			return nil, err
-		}
-		set, err := newSet(contender, c)
+		set, err := s.newSet(contender)
 		if err != nil {
 			return nil, err
 		}

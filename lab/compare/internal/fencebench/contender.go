@@ -35,6 +35,15 @@ func (s *scene) read() (*geojson.Collection, error) {
 	return geojson.ReadGeoJSON(bytes.NewReader(s.plain), "plain", geojson.ReadOptions{})
 }
 
+// newSet indexes the plain set.
+func (s *scene) newSet(kind string) (*fence.Set, error) {
+	c, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	return newSet(kind, c)
+}
+
 // newSet indexes a collection.
 func newSet(kind string, c *geojson.Collection) (*fence.Set, error) {
 	set, err := fence.NewSet("bench", fence.Options{Kind: fence.Kind(kind)})
@@ -58,11 +67,7 @@ func (b *Bench) index(contender string) (index, error) {
 	if build, ok := peers[contender]; ok {
 		x = build(s.fences)
 	} else {
-		c, err := s.read()
-		if err != nil {
-			return nil, err
-		}
-		set, err := newSet(contender, c)
+		set, err := s.newSet(contender)
 		if err != nil {
 			return nil, err
 		}

@@ -23,11 +23,7 @@ const stallEvery = 16
 // run alone. The latencies are those of the replacements; stalls are the times that
 // readers took for stallEvery look-ups.
 func (s *scene) edit(ctx context.Context, kind string, alone bool, o measure.Options) (*measure.Measurement, error) {
-	c, err := s.read()
-	if err != nil {
-		return nil, err
-	}
-	set, err := newSet(kind, c)
+	set, err := s.newSet(kind)
 	if err != nil {
 		return nil, err
 	}

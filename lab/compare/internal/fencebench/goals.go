@@ -54,38 +54,33 @@ const httpLonger = 10
 // Goals returns the comparisons, in the order in which they run: the latencies last, because they
 // run at half the rate that nginx has reached before.
 func Goals() []harness.Goal {
-	atMost := func(name string, m harness.Metric, pass, stretch float64) harness.Bar {
-		return harness.Bar{Contender: name, Metric: m, Pass: pass, Stretch: stretch, AtMost: true}
-	}
-	slower := func(name string, pass, stretch float64) harness.Bar {
-		return harness.Bar{Contender: name, Base: leading, Metric: harness.NanosPerOp, Pass: pass, Stretch: stretch}
-	}
-	against := func(m harness.Metric, pass float64, most bool) harness.Bar {
-		return harness.Bar{Contender: leading, Base: nginxPeer, Metric: m, Pass: pass, AtMost: most}
+	atMost := func(m harness.Metric, pass, stretch float64) harness.Bar {
+		return harness.AtMost(leading, "", m, pass, stretch)
 	}
 	return []harness.Goal{
 		timed("look-up-buses", "one look-up, vehicles on their streets", opLookUp, kinds(), others(),
-			atMost(leading, harness.NanosPerOp, 40, 20), slower(golangGeo, 15, 37), slower(tidwall, 20, 0)),
+			atMost(harness.NanosPerOp, 40, 20),
+			harness.AtLeast(golangGeo, leading, harness.NanosPerOp, 15, 37), harness.AtLeast(tidwall, leading, harness.NanosPerOp, 20, 0)),
 		timed("look-up-uniform", "one look-up, anywhere in the set's box", opLookUp, kinds(), others()),
 		timed("look-up-adversarial", "one look-up, on vertices and edges and a float beside them", opLookUp, kinds(), others()),
 		shown(timed("look-up-cold", "one look-up of a vehicle after a walk through 64 MB", opCold, kinds(), others()), harness.P50, harness.P99),
 		timed("batch-buses", "look-ups of 1,024 vehicles at once, per point", opBatch, kinds(), nil,
-			atMost(leading, harness.NanosPerOp, 25, 10)), // 40 and 100 million a second
+			atMost(harness.NanosPerOp, 25, 10)), // 40 and 100 million a second
 		shown(timed("build", "index of rings that have been read", opBuild, kinds(), others(),
-			atMost(leading, harness.Millis, 30, 10)), harness.Millis),
+			atMost(harness.Millis, 30, 10)), harness.Millis),
 		shown(timed("memory", "geometry, index and keys, by ring edge", opMemory, kinds(), others(),
-			atMost(leading, harness.EdgeBytes, 64, 40)), harness.EdgeBytes),
+			atMost(harness.EdgeBytes, 64, 40)), harness.EdgeBytes),
 		shown(timed("file", "GeoJSON file to set", opFile, []string{leading}, nil,
-			atMost(leading, harness.Millis, 80, 30)), harness.Millis),
+			atMost(harness.Millis, 80, 30)), harness.Millis),
 		shown(timed("snapshot", "snapshot file to set", opSnapshot, []string{leading}, nil,
-			atMost(leading, harness.Millis, 10, 0)), harness.Millis),
-		editGoal(atMost(leading, harness.P50, 1000, 100), atMost(leading, harness.P99, 1000, 0), atMost(leading, harness.Stall, 1000, 0),
-			harness.Bar{Contender: leading, Base: readersAlone, Metric: harness.Stall, Pass: 1.5, AtMost: true}),
+			atMost(harness.Millis, 10, 0)), harness.Millis),
+		editGoal(atMost(harness.P50, 1000, 100), atMost(harness.P99, 1000, 0), atMost(harness.Stall, 1000, 0),
+			harness.AtMost(leading, readersAlone, harness.Stall, 1.5, 0)),
 		served("http-post", "POST searches, wrk -t1 -c50, 37,290 bodies", opPost, kinds(),
-			against(harness.OpsPerSecond, 0.9, false), against(harness.ServerCPU, 1.1, true)),
+			harness.AtLeast(leading, nginxPeer, harness.OpsPerSecond, 0.9, 0), harness.AtMost(leading, nginxPeer, harness.ServerCPU, 1.1, 0)),
 		served("http-get", "GET search, wrk -t1 -c50", opGet, []string{leading}),
 		served("http-engarde", "GET /engarde, wrk -t1 -c50", opEngarde, []string{leading}),
-		openGoal(atMost(leading, harness.P99, 1000, 0)),
+		openGoal(atMost(harness.P99, 1000, 0)),
 	}
 }
 
@@ -108,12 +103,9 @@ func timed(name, title string, op measure.Operation, ours, theirs []string, bars
 	for _, c := range ours {
 		g.Contenders = append(g.Contenders, harness.Contender{Name: c, Peer: ourPeer, Operation: op})
 	}
-	for _, c := range theirs {
-		g.Contenders = append(g.Contenders, harness.Contender{Name: c, Peer: c, Operation: op})
-	}
+	g.Contenders = append(g.Contenders, harness.Contenders(op, "", theirs...)...)
 	if op == opLookUp {
-		g.AlsoTitle = "allocations"
-		also(&g, harness.AllocsPerOp)
+		g.Show("allocations", "%s", harness.AllocsPerOp)
 	}
 	return g
 }
@@ -122,17 +114,9 @@ func timed(name, title string, op measure.Operation, ours, theirs []string, bars
 func shown(g harness.Goal, m harness.Metric, beside ...harness.Metric) harness.Goal {
 	g.Metric = m
 	if len(beside) > 0 {
-		g.AlsoTitle = string(beside[0][:3])
-		also(&g, beside[0])
+		g.Show(string(beside[0][:3]), "%s", beside[0])
 	}
 	return g
-}
-
-// also shows a metric in the last column.
-func also(g *harness.Goal, m harness.Metric) {
-	for i := range g.Contenders {
-		g.Contenders[i].Also = func(median func(harness.Metric) string) string { return median(m) }
-	}
 }
 
 // editGoal has the readers alone beside the edits: the stalls of the machine itself.
@@ -143,14 +127,10 @@ func editGoal(bars ...harness.Bar) harness.Goal {
 			{Name: leading, Peer: ourPeer, Operation: opEdit},
 			{Name: readersAlone, Peer: ourPeer, Operation: opAlone},
 		},
-		Longer: 3, AlsoTitle: "replace p50, p99, max; stall p99.9; look-up",
+		Longer: 3,
 	}
-	for i := range g.Contenders {
-		g.Contenders[i].Also = func(median func(harness.Metric) string) string {
-			return median(harness.P50) + ", " + median(harness.P99) + ", " + median(harness.Slowest) +
-				"; " + median(harness.StallP999) + "; " + median(harness.NanosPerOp)
-		}
-	}
+	g.Show("replace p50, p99, max; stall p99.9; look-up", "%s, %s, %s; %s; %s",
+		harness.P50, harness.P99, harness.Slowest, harness.StallP999, harness.NanosPerOp)
 	return g
 }
 
@@ -158,28 +138,20 @@ func editGoal(bars ...harness.Bar) harness.Goal {
 func served(name, title string, op measure.Operation, ours []string, bars ...harness.Bar) harness.Goal {
 	g := harness.Goal{
 		Name: name, Title: title, Metric: harness.OpsPerSecond, Base: nginxPeer, Fine: true,
-		Longer: httpLonger, AlsoTitle: "p50, p99 under full load", Bars: bars,
+		Longer: httpLonger, Bars: bars,
 	}
 	for _, kind := range ours {
 		g.Contenders = append(g.Contenders, harness.Contender{Name: kind, Peer: ourPeer, Operation: op})
 	}
 	g.Contenders = append(g.Contenders, harness.Contender{Name: nginxPeer, Peer: nginxPeer, Operation: op})
-	for i := range g.Contenders {
-		g.Contenders[i].Also = func(median func(harness.Metric) string) string {
-			return median(harness.P50) + ", " + median(harness.P99)
-		}
-	}
+	g.Show("p50, p99 under full load", "%s, %s", harness.P50, harness.P99)
 	return g
 }
 
 // openGoal is latency on a schedule.
 func openGoal(bars ...harness.Bar) harness.Goal {
 	g := served("http-latency", "POST searches at half of nginx's maximum, from the intended times", opOpenPost, []string{leading}, bars...)
-	g.Metric, g.AlsoTitle = harness.P99, "p50, p99.9, per second"
-	for i := range g.Contenders {
-		g.Contenders[i].Also = func(median func(harness.Metric) string) string {
-			return median(harness.P50) + ", " + median(harness.P999) + ", " + median(harness.OpsPerSecond)
-		}
-	}
+	g.Metric = harness.P99
+	g.Show("p50, p99.9, per second", "%s, %s, %s", harness.P50, harness.P999, harness.OpsPerSecond)
 	return g
 }

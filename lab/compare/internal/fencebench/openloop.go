@@ -25,7 +25,7 @@ const (
 // free. A latency runs from the time at which the request was due, so that one which
 // had to wait for a connection, or for us, shows it. The requests go out in turn.
 func openLoop(ctx context.Context, s webload.Service, requests *http1.Arena, rate float64, o measure.Options) (*measure.Measurement, error) {
-	w, err := webload.OpenWindow(s)
+	w, err := measure.StartMachineMeter(webload.Processes{s.Pid()})
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +37,8 @@ func openLoop(ctx context.Context, s webload.Service, requests *http1.Arena, rat
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	m, err := w.Close()
-	if err != nil {
+	m := &measure.Measurement{}
+	if err := w.Stop(m); err != nil {
 		return nil, err
 	}
 	t := &r.Total

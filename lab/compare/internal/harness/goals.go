@@ -78,6 +78,45 @@ type Bar struct {
 	AtMost    bool    `json:"at_most,omitempty"`
 }
 
+// AtMost is a bar for the ratio to a base: the figure is pass times that of base, or less.
+func AtMost(contender, base string, m Metric, pass, stretch float64) Bar {
+	return Bar{Contender: contender, Base: base, Metric: m, Pass: pass, Stretch: stretch, AtMost: true}
+}
+
+// AtLeast is a bar for the ratio to a base: the figure is pass times that of base, or more.
+func AtLeast(contender, base string, m Metric, pass, stretch float64) Bar {
+	return Bar{Contender: contender, Base: base, Metric: m, Pass: pass, Stretch: stretch}
+}
+
+// Contenders returns peers that do the same, under their own names.
+func Contenders(op measure.Operation, pin Pin, peers ...string) []Contender {
+	all := make([]Contender, len(peers))
+	for i, peer := range peers {
+		all[i] = Contender{Name: peer, Peer: peer, Operation: op, Pin: pin}
+	}
+	return all
+}
+
+// Columns returns a [Contender.Also] that writes the medians of metrics in a format with a %s for
+// each of them.
+func Columns(format string, metrics ...Metric) func(median func(Metric) string) string {
+	return func(median func(Metric) string) string {
+		medians := make([]any, len(metrics))
+		for i, m := range metrics {
+			medians[i] = median(m)
+		}
+		return fmt.Sprintf(format, medians...)
+	}
+}
+
+// Show gives the last column a title, and all contenders the same [Columns] in it.
+func (g *Goal) Show(title, format string, metrics ...Metric) {
+	g.AlsoTitle = title
+	for i := range g.Contenders {
+		g.Contenders[i].Also = Columns(format, metrics...)
+	}
+}
+
 // Goal is one comparison: contenders that take turns, and the bars for ours.
 type Goal struct {
 	Name       string

@@ -1,9 +1,9 @@
 package harness
 
 import (
-	"os"
-	"runtime"
-	"strings"
+	"time"
+
+	"paddock/lab/internal/runfile"
 )
 
 // Machine is where a run took place.
@@ -15,36 +15,14 @@ type Machine struct {
 	OS     string `json:"os"`
 }
 
-// ThisMachine describes the machine that runs the program, as far as it can be
-// read.
+// ThisMachine describes the machine that runs the comparison.
 func ThisMachine() Machine {
-	return Machine{
-		CPU:    cpuModel(),
-		Cores:  runtime.NumCPU(),
-		Kernel: firstLine("/proc/sys/kernel/osrelease"),
-		Go:     runtime.Version(),
-		OS:     runtime.GOOS + "/" + runtime.GOARCH,
-	}
-}
-
-func cpuModel() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
+	m := runfile.ReadManifest(nil, time.Time{})
+	said := func(s *string) string {
+		if s == nil {
+			return "unknown"
 		}
+		return *s
 	}
-	return "unknown"
-}
-
-func firstLine(path string) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "unknown"
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return line
+	return Machine{CPU: said(m.CPUModel), Cores: m.CPUs, Kernel: said(m.Kernel), Go: m.Go, OS: m.OS + "/" + m.Arch}
 }

@@ -45,7 +45,7 @@ func (r *Result) WriteHeader(w io.Writer) error {
 func WriteTable(w io.Writer, g *Goal, samples []Sample) error {
 	fmt.Fprintf(w, "\n%s: %s\n", g.Name, g.Title)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	titles := []string{"  ", unit(g.Metric), "min..max", "ratio", "min..max"}
+	titles := []string{"  ", shapes[g.Metric].title, "min..max", "ratio", "min..max"}
 	if !g.Within {
 		titles = append(titles, cpuTitle(g))
 	}
@@ -156,88 +156,61 @@ func cpuPerOp(samples []Sample, goal, contender string) (client, server Spread) 
 	return spreadOf(clients), spreadOf(servers)
 }
 
-func unit(m Metric) string {
-	switch m {
-	case OpsPerSecond:
-		return "per second"
-	case BytesPerSecond:
-		return "bytes/s"
-	case ServerCPU, MachineCPU:
-		return "server CPU/op"
-	case ConnBytes:
-		return "memory/conn"
-	case NanosPerOp, AllocsPerOp, EdgeBytes, Millis, Stall, StallP999:
-		return ownUnit(m)
-	case P999:
-		return "p99.9"
-	case ClientCPU, UserCPU, Resident, Growth, RateError, Passed:
-		return clientUnit(m)
-	}
-	return string(m[:3])
+// shape says how a metric is shown.
+type shape struct {
+	title  string // of its column
+	figure func(v float64) string
 }
 
-// clientUnit heads the column of a figure of the load's side.
-func clientUnit(m Metric) string {
-	switch m {
-	case ClientCPU:
-		return "client CPU/op"
-	case UserCPU:
-		return "client user/op"
-	case RateError:
-		return "rate error"
-	case Passed:
-		return "passed"
-	}
-	return "memory"
+var shapes = map[Metric]shape{
+	OpsPerSecond:   {"per second", prefixed},
+	BytesPerSecond: {"bytes/s", func(v float64) string { return prefixed(v) + "B/s" }},
+	P50:            {"p50", latency},
+	P90:            {"p90", latency},
+	P99:            {"p99", latency},
+	P999:           {"p99.9", latency},
+	Slowest:        {"max", latency},
+	Stall:          {"stall", latency},
+	StallP999:      {"stall p99.9", latency},
+	Millis:         {"time", func(v float64) string { return latency(v * 1e3) }},
+	ServerCPU:      {"server CPU/op", processor},
+	MachineCPU:     {"server CPU/op", processor},
+	ClientCPU:      {"client CPU/op", processor},
+	UserCPU:        {"client user/op", processor},
+	NanosPerOp:     {"ns/op", func(v float64) string { return processor(v / 1e3) }},
+	ConnBytes:      {"memory/conn", size},
+	Resident:       {"memory", size},
+	Growth:         {"memory", size},
+	EdgeBytes:      {"bytes/edge", number},
+	AllocsPerOp:    {"allocs/op", number},
+	Passed:         {"passed", number},
+	RateError:      {"rate error", func(v float64) string { return number(v) + " %" }},
 }
 
-// ownUnit heads the column of a figure that is measured within one process.
-func ownUnit(m Metric) string {
-	switch m {
-	case NanosPerOp:
-		return "ns/op"
-	case AllocsPerOp:
-		return "allocs/op"
-	case EdgeBytes:
-		return "bytes/edge"
-	case Stall:
-		return "stall"
-	case StallP999:
-		return "stall p99.9"
+// figure writes a value with three digits and its unit's prefix.
+func figure(v float64, m Metric) string { return shapes[m].figure(v) }
+
+func number(v float64) string { return fmt.Sprintf("%.3g", v) }
+
+func size(v float64) string { return prefixed(v) + "B" }
+
+// latency writes microseconds.
+func latency(v float64) string {
+	switch {
+	case v >= 1e6:
+		return number(v/1e6) + " s"
+	case v >= 1e3:
+		return number(v/1e3) + " ms"
 	}
-	return "time"
+	return number(v) + " us"
 }
 
-// figure prints a value with three digits and its unit's prefix.
-func figure(v float64, m Metric) string {
-	switch m {
-	case P50, P90, P99, P999, Slowest, Stall, StallP999:
-		if v >= 1e6 {
-			return fmt.Sprintf("%.3g s", v/1e6)
-		}
-		if v >= 1e3 {
-			return fmt.Sprintf("%.3g ms", v/1e3)
-		}
-		return fmt.Sprintf("%.3g us", v)
-	case ServerCPU, MachineCPU, ClientCPU, UserCPU:
-		if v >= 1 {
-			return fmt.Sprintf("%.3g us", v)
-		}
-		return fmt.Sprintf("%.3g ns", v*1e3)
-	case BytesPerSecond:
-		return prefixed(v) + "B/s"
-	case ConnBytes, Resident, Growth:
-		return prefixed(v) + "B"
-	case RateError:
-		return fmt.Sprintf("%.3g %%", v)
-	case NanosPerOp:
-		return figure(v/1e3, ServerCPU)
-	case Millis:
-		return figure(v*1e3, P50)
-	case AllocsPerOp, EdgeBytes, Passed:
-		return fmt.Sprintf("%.3g", v)
+// processor writes microseconds of processor time, which are often less than one.
+func processor(v float64) string {
+	if v >= 1 {
+		return number(v) + " us"
 	}
-	return prefixed(v)
+	return number(v*1e3) + " ns"
 }
 
 func prefixed(v float64) string {

@@ -11,9 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -187,18 +185,3 @@ func (s *Sample) fillMachine(m *measure.Measurement) {
 }
 
 func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
-
-// Profile writes a profile of this process's CPU into a file, until stop.
-func Profile(name string) (stop func() error, err error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return f.Close()
-	}, nil
-}

@@ -13,6 +13,7 @@ import (
 // operations.
 type client struct {
 	codec   *Codec
+	listens bool   // and sends no requests
 	first   []byte // lines behind CONNECT: subscriptions
 	largest int    // payload that is sent
 	stage   stage
@@ -33,7 +34,11 @@ const (
 // Greet says nothing: the server speaks first.
 func (*client) Greet(dst []byte) []byte { return dst }
 
-func (c *client) Ready() bool { return c.stage == isReady }
+// Ready reports whether requests may be sent. A message that is published before all listeners are
+// ready is lost.
+func (c *client) Ready() bool {
+	return c.stage == isReady && (c.listens || c.codec.ready.Load() >= int64(c.codec.Listeners))
+}
 
 // info holds the fields of the server's INFO that matter.
 type info struct {
@@ -133,6 +138,9 @@ func (c *client) handle(op *operation, on func(*operation) error) error {
 		}
 	case c.stage == wantPong && op.kind == kindPong:
 		c.stage = isReady
+		if c.listens {
+			c.codec.ready.Add(1)
+		}
 	case op.kind == kindErr && c.stage != isReady:
 		return refused(op.text)
 	case c.stage == wantInfo:

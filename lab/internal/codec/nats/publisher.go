@@ -2,7 +2,9 @@ package nats
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 
 	"paddock/load"
 )
@@ -42,11 +44,6 @@ func newPublisher(c *Codec) *publisher {
 		p.largest = max(p.largest, len(body))
 	}
 	return p
-}
-
-// Ready also waits for the listeners: a message that is published before them is lost.
-func (p *publisher) Ready() bool {
-	return p.stage == isReady && p.codec.ready.Load() >= int64(p.codec.Listeners)
 }
 
 // Request publishes one message.
@@ -123,10 +120,6 @@ func (p *publisher) refuse(text []byte, answers *load.Answers) error {
 
 // ofOne reports whether an error is about one message, and the connection goes on.
 func ofOne(text []byte) bool {
-	for _, s := range []string{"Permissions Violation for Publish", "Invalid Publish Subject", "Invalid Subject"} {
-		if len(text) >= len(s) && string(text[:len(s)]) == s {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"Permissions Violation for Publish", "Invalid Publish Subject", "Invalid Subject"},
+		func(s string) bool { return strings.HasPrefix(string(text), s) })
 }

@@ -25,11 +25,6 @@ func newRequester(c *Codec) *requester {
 	return r
 }
 
-// Ready also waits for the connections that reply.
-func (s *requester) Ready() bool {
-	return s.stage == isReady && s.codec.ready.Load() >= int64(s.codec.Listeners)
-}
-
 // Request asks once.
 func (s *requester) Request(r *load.Request) error {
 	c := s.codec
@@ -82,11 +77,10 @@ func (s *requester) take(op *operation, answers *load.Answers) error {
 // responder is a connection that replies to each request with as many bytes.
 type responder struct {
 	client
-	is bool
 }
 
 func newResponder(c *Codec) *responder {
-	return &responder{client: client{codec: c, first: subscribe(c.Listen, c.Queue)}}
+	return &responder{client: client{codec: c, listens: true, first: subscribe(c.Listen, c.Queue)}}
 }
 
 // Request is never asked for.
@@ -94,7 +88,7 @@ func (*responder) Request(*load.Request) error { return errListens }
 
 // Receive replies.
 func (s *responder) Receive(in []byte, answers *load.Answers) (int, error) {
-	used, err := s.receive(in, answers, func(op *operation) error {
+	return s.receive(in, answers, func(op *operation) error {
 		switch {
 		case op.kind == kindErr:
 			return refused(op.text)
@@ -108,9 +102,4 @@ func (s *responder) Receive(in []byte, answers *load.Answers) (int, error) {
 		}
 		return nil
 	})
-	if s.stage == isReady && !s.is {
-		s.is = true
-		s.codec.ready.Add(1)
-	}
-	return used, err
 }

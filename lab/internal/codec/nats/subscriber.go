@@ -12,11 +12,10 @@ type subscriber struct {
 	client
 	account *account
 	order   *order
-	is      bool // counted as ready
 }
 
 func newSubscriber(c *Codec, i int) *subscriber {
-	s := &subscriber{client: client{codec: c, first: subscribe(c.Listen, c.Queue)}, order: &c.orders[i]}
+	s := &subscriber{client: client{codec: c, listens: true, first: subscribe(c.Listen, c.Queue)}, order: &c.orders[i]}
 	s.account = c.accounts[min(i, len(c.accounts)-1)]
 	return s
 }
@@ -53,10 +52,6 @@ func (s *subscriber) Receive(in []byte, answers *load.Answers) (int, error) {
 	})
 	if fresh > 0 {
 		s.account.delivered.Add(fresh)
-	}
-	if s.stage == isReady && !s.is {
-		s.is = true
-		s.codec.ready.Add(1)
 	}
 	return used, err
 }

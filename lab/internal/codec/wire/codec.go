@@ -36,8 +36,6 @@ type Codec struct {
 	Depth int
 	// Login holds the credentials; nil = none.
 	Login *wire.Auth
-	// Good says whether the body of an answer is a good one; nil = any is.
-	Good func(body []byte) bool
 }
 
 // Check refuses invalid combinations.

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -126,18 +125,6 @@ func TestRequest(t *testing.T) {
 	run(t, &wirecodec.Codec{Do: wirecodec.Request, Kind: "nobody", Bodies: [][]byte{nil}},
 		load.Plan{Address: address, Count: 10}, func(t *testing.T, r *load.Result) {
 			if r.Total.Failed[load.ClassStatus] != 10 {
-				t.Errorf("%v", r.Total.Failed)
-			}
-		})
-}
-
-// The payload of an answer may be judged.
-func TestGood(t *testing.T) {
-	address := serve(t, &wire.Config{Mux: (&service{}).mux()})
-	good := func(b []byte) bool { return bytes.Equal(b, []byte("a")) }
-	run(t, &wirecodec.Codec{Do: wirecodec.Request, Kind: "echo", Bodies: [][]byte{[]byte("a"), []byte("b")}, Good: good},
-		load.Plan{Address: address, Count: 20}, func(t *testing.T, r *load.Result) {
-			if r.Total.Failed[load.ClassOK] != 10 || r.Total.Failed[load.ClassBody] != 10 {
 				t.Errorf("%v", r.Total.Failed)
 			}
 		})

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -232,11 +233,7 @@ func (s *session) respond(f *frame.Frame, answers *load.Answers) {
 	if f.Has(frame.FlagMore) {
 		return
 	}
-	a := load.Answer{Match: load.BySlot, Slot: c.slot, Body: c.body}
-	if s.codec.Good != nil && !s.codec.Good(f.Body) {
-		a.Class = load.ClassBody
-	}
-	answers.Add(a)
+	answers.Add(load.Answer{Match: load.BySlot, Slot: c.slot, Body: c.body})
 }
 
 // data takes DATA of an answer, or of a stream, whose end is the answer.
@@ -260,14 +257,7 @@ func (s *session) data(f *frame.Frame, answers *load.Answers) {
 
 // counted reports whether b is a number, u64 little-endian.
 func counted(b []byte, n int) bool {
-	if len(b) != 8 {
-		return false
-	}
-	got := uint64(0)
-	for i, x := range b {
-		got |= uint64(x) << (8 * i)
-	}
-	return got == uint64(n)
+	return len(b) == 8 && binary.LittleEndian.Uint64(b) == uint64(n)
 }
 
 // fail ends a call with the server's error.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,10 +101,5 @@ func (o *Options) fields(body []byte) (list []http1.Field, err error) {
 }
 
 func has(list []http1.Field, name string) bool {
-	for _, f := range list {
-		if strings.EqualFold(f.Name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(f http1.Field) bool { return strings.EqualFold(f.Name, name) })
 }

@@ -205,7 +205,7 @@ func (s *Stand) Stop() error {
 
 // Service is a process of `paddock bench responder`.
 type Service struct {
-	Addr string // host:port
+	addr string
 	*child
 }
 
@@ -221,6 +221,9 @@ func Serve(ctx context.Context, program string, args ...string) (*Service, error
 	}
 	return &Service{addr, c}, nil
 }
+
+// Addr is its host:port.
+func (s *Service) Addr() string { return s.addr }
 
 // Stop ends it.
 func (s *Service) Stop() error { return s.stop() }

@@ -40,6 +40,7 @@ type User interface {
 type Meter struct {
 	remote         User
 	client, server Usage
+	machine        *Usage // nil: the machine is not metered
 	began          time.Time
 }
 
@@ -57,6 +58,20 @@ func StartMeter(r User) (*Meter, error) {
 	return m, nil
 }
 
+// StartMachineMeter begins a window for which the processor time of the whole machine is read too.
+func StartMachineMeter(r User) (*Meter, error) {
+	machine, err := MachineUsage()
+	if err != nil {
+		return nil, err
+	}
+	m, err := StartMeter(r)
+	if err != nil {
+		return nil, err
+	}
+	m.machine = &machine
+	return m, nil
+}
+
 // Stop ends the window and fills in its measurements.
 func (m *Meter) Stop(into *Measurement) error {
 	into.Elapsed = time.Since(m.began)
@@ -69,7 +84,12 @@ func (m *Meter) Stop(into *Measurement) error {
 		return err
 	}
 	into.Client, into.Server = client.Sub(m.client), server.Sub(m.server)
-	return nil
+	if m.machine == nil {
+		return nil
+	}
+	machine, err := MachineUsage()
+	into.Machine = machine.Sub(*m.machine).Total()
+	return err
 }
 
 // clockTick is the unit of processor times in /proc, on every Linux that Go

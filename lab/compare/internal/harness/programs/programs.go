@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -39,6 +41,24 @@ func Self() string {
 
 // Beside is the path of a program in the folder of the running one.
 func Beside(name string) string { return filepath.Join(filepath.Dir(Self()), name) }
+
+// Find returns the path of a program that is looked for in PATH. The error for a missing one wraps
+// [errors.ErrUnsupported].
+func Find(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("no %s here: %w", name, errors.ErrUnsupported)
+	}
+	return path, nil
+}
+
+// Missing returns the programs that Find does not find, with commas between them.
+func Missing(names ...string) string {
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool {
+		_, err := Find(name)
+		return err == nil
+	}), ", ")
+}
 
 // Build builds the package pkg, relative to the directory module, into the file program.
 func Build(program, module, pkg string) error {

@@ -1,6 +1,7 @@
 package loadbench
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -32,27 +33,26 @@ var (
 
 // readAb reads its text, whose percentiles are whole milliseconds.
 func readAb(stdout string, m *measure.Measurement) error {
-	seconds, err := number(abTime, stdout)
-	if err != nil {
-		return fmt.Errorf("ab: %w", err)
-	}
-	done, err := number(abComplete, stdout)
-	if err != nil {
-		return fmt.Errorf("ab: %w", err)
-	}
-	failed, err := number(abFailed, stdout)
-	if err != nil {
+	seconds, noTime := number(abTime, stdout)
+	done, noCount := number(abComplete, stdout)
+	failed, noFailures := number(abFailed, stdout)
+	if err := cmp.Or(noTime, noCount, noFailures); err != nil {
 		return fmt.Errorf("ab: %w", err)
 	}
 	bytes, _ := number(abBytes, stdout) // no more than a column
 	m.Ops, m.Bytes, m.Elapsed = int64(done), int64(bytes), time.Duration(seconds*float64(time.Second))
-	for _, found := range abShare.FindAllStringSubmatch(stdout, -1) {
-		ms, _ := strconv.ParseFloat(found[2], 64)
+	readShares(abShare, stdout, 1e3, m)
+	return checkAnswers(abPeer, m.Ops, int64(failed))
+}
+
+// readShares reads percentiles, each a share and a time in a unit of so many microseconds.
+func readShares(of *regexp.Regexp, stdout string, unit float64, m *measure.Measurement) {
+	for _, found := range of.FindAllStringSubmatch(stdout, -1) {
+		took, _ := strconv.ParseFloat(found[2], 64)
 		if metric, ok := map[string]harness.Metric{"50": harness.P50, "90": harness.P90, "99": harness.P99}[found[1]]; ok {
-			m.Figures[string(metric)] = ms * 1e3
+			m.Figures[string(metric)] = took * unit
 		}
 	}
-	return checkAnswers(abPeer, m.Ops, int64(failed))
 }
 
 // number returns the number in the group of an expression.

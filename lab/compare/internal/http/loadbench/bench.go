@@ -6,7 +6,6 @@ package loadbench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +13,11 @@ import (
 
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/http/webbench"
 	"paddock/lab/compare/internal/http/webload"
 	"paddock/lab/internal/gofence"
+	"paddock/lab/internal/scenario/tunneled"
 	"paddock/lab/process"
 )
 
@@ -52,7 +53,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (*measure.Measureme
 // load is a generator's process before a service's.
 func (b *Bench) load(ctx context.Context, t harness.Turn) (m *measure.Measurement, err error) {
 	program := b.program(t.Contender.Peer)
-	if _, err := find(program); err != nil {
+	if _, err := programs.Find(program); err != nil {
 		return nil, err
 	}
 	o, err := b.order(t)
@@ -69,7 +70,7 @@ func (b *Bench) load(ctx context.Context, t harness.Turn) (m *measure.Measuremen
 	defer func() { err = errors.Join(err, service.Stop()) }()
 	o.addr = service.Addr()
 	o.url = "http://" + o.addr + o.url
-	w, err := webload.OpenWindow(service)
+	meter, err := measure.StartMachineMeter(webload.Processes{service.Pid()})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,8 @@ func (b *Bench) load(ctx context.Context, t harness.Turn) (m *measure.Measuremen
 	if err != nil {
 		return nil, err
 	}
-	if m, err = w.Close(); err != nil {
+	m = &measure.Measurement{}
+	if err := meter.Stop(m); err != nil {
 		return nil, err
 	}
 	counted.Server, counted.Machine = m.Server, m.Machine
@@ -143,17 +145,13 @@ func (b *Bench) serve(ctx context.Context, o *order) (webload.Service, error) {
 			return nil, err
 		}
 		o.url = "/" + name
-		n, err := webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
-		if err != nil {
-			return nil, err
-		}
-		return n, nil
+		return webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
 	case opPublish:
 		return process.StartBus(ctx, b.Paddock)
 	case opFrozen, opCorrect:
-		return startResponder(ctx, b.Paddock, frozenLaw().String())
+		return tunneled.Serve(ctx, b.Paddock, strings.Fields(frozenLaw().String())...)
 	}
-	return startResponder(ctx, b.Paddock, "")
+	return tunneled.Serve(ctx, b.Paddock)
 }
 
 // theirs runs another's generator.
@@ -201,14 +199,8 @@ func (b *Bench) ours(ctx context.Context, o *order, m *measure.Measurement) erro
 
 // Describe lists the programs of the machine that take part.
 func (b *Bench) Describe() (string, error) {
-	var missing []string
-	for _, program := range []string{b.Wrk, b.Ab, b.Hey, b.Oha, b.Nginx} {
-		if _, err := find(program); err != nil {
-			missing = append(missing, program)
-		}
+	if missing := programs.Missing(b.Wrk, b.Ab, b.Hey, b.Oha, b.Nginx); missing != "" {
+		return "not here, and left out: " + missing, nil
 	}
-	if len(missing) == 0 {
-		return "all programs are here", nil
-	}
-	return fmt.Sprintf("not here, and left out: %s", strings.Join(missing, ", ")), nil
+	return "all programs are here", nil
 }

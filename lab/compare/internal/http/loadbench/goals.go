@@ -67,7 +67,7 @@ const (
 // Goals are the comparisons, in the order in which they run.
 func Goals() []harness.Goal {
 	versus := func(m harness.Metric, pass, stretch float64) harness.Bar {
-		return harness.Bar{Contender: ourPeer, Base: wrkPeer, Metric: m, Pass: pass, Stretch: stretch, AtMost: true}
+		return harness.AtMost(ourPeer, wrkPeer, m, pass, stretch)
 	}
 	static := []harness.Bar{versus(harness.ClientCPU, 1.05, 0.95), versus(harness.UserCPU, 0.7, 0.5)}
 	all := []string{ourPeer, wrkPeer, abPeer, heyPeer, ohaPeer}
@@ -84,8 +84,8 @@ func Goals() []harness.Goal {
 		pacingGoal(),
 		{
 			Name: "poisson", Title: "100 seeds whose arrivals pass the test of Anderson and Darling at 5 %", Metric: harness.Passed, Within: true, Once: true,
-			Contenders: []harness.Contender{{Name: ourPeer, Peer: ourPeer, Operation: opPoisson}},
-			Bars:       []harness.Bar{{Contender: ourPeer, Metric: harness.Passed, Pass: 95}},
+			Contenders: harness.Contenders(opPoisson, "", ourPeer),
+			Bars:       []harness.Bar{harness.AtLeast(ourPeer, "", harness.Passed, 95, 0)},
 		},
 		truthGoal(),
 		web(),
@@ -96,28 +96,15 @@ func Goals() []harness.Goal {
 func generators(name, title string, op measure.Operation, pin harness.Pin, peers []string, bars ...harness.Bar) harness.Goal {
 	g := harness.Goal{
 		Name: name, Title: title, Metric: harness.ClientCPU, Base: wrkPeer, Fine: true, Bars: bars,
-		AlsoTitle: "user, per second, memory",
+		Contenders: harness.Contenders(op, pin, peers...),
 	}
-	for _, peer := range peers {
-		g.Contenders = append(g.Contenders, harness.Contender{Name: peer, Peer: peer, Operation: op, Pin: pin})
-	}
-	also(&g, harness.UserCPU, harness.OpsPerSecond, harness.Resident)
+	showUse(&g)
 	return g
 }
 
-// also shows metrics in the last column.
-func also(g *harness.Goal, metrics ...harness.Metric) {
-	for i := range g.Contenders {
-		g.Contenders[i].Also = func(median func(harness.Metric) string) (text string) {
-			for j, m := range metrics {
-				if j > 0 {
-					text += ", "
-				}
-				text += median(m)
-			}
-			return text
-		}
-	}
+// showUse shows the use of resources in the last column.
+func showUse(g *harness.Goal) {
+	g.Show("user, per second, memory", "%s, %s, %s", harness.UserCPU, harness.OpsPerSecond, harness.Resident)
 }
 
 // postGoal compares with wrk and a script as people write it, which makes each request when
@@ -125,7 +112,7 @@ func also(g *harness.Goal, metrics ...harness.Metric) {
 func postGoal() harness.Goal {
 	const script, rendered = "wrk, script", "wrk, made before"
 	g := generators("post", "POST of 37,290 bodies in turns, 50 connections; a processor for each side", opPost, harness.Apart,
-		[]string{ourPeer, wrkPeer, wrkPeer}, harness.Bar{Contender: ourPeer, Base: script, Metric: harness.UserCPU, Pass: 0.5, Stretch: 0.35, AtMost: true})
+		[]string{ourPeer, wrkPeer, wrkPeer}, harness.AtMost(ourPeer, script, harness.UserCPU, 0.5, 0.35))
 	g.Base = script
 	g.Contenders[1].Name, g.Contenders[1].Operation = script, opFormat
 	g.Contenders[2].Name = rendered
@@ -136,8 +123,7 @@ func postGoal() harness.Goal {
 func publishGoal() harness.Goal {
 	g := generators("publish", fmt.Sprintf("PUB of %d B over one connection; a processor for each side", publishBytes), opPublish, harness.Apart,
 		[]string{ourPeer, natsPeer, bufioPeer},
-		harness.Bar{Contender: ourPeer, Base: natsPeer, Metric: harness.ClientCPU, Pass: 0.67, Stretch: 0.33, AtMost: true},
-		harness.Bar{Contender: ourPeer, Base: bufioPeer, Metric: harness.ClientCPU, Pass: 1, Stretch: 0.77, AtMost: true})
+		harness.AtMost(ourPeer, natsPeer, harness.ClientCPU, 0.67, 0.33), harness.AtMost(ourPeer, bufioPeer, harness.ClientCPU, 1, 0.77))
 	g.Base = natsPeer
 	return g
 }
@@ -148,14 +134,13 @@ func reportGoal() harness.Goal {
 	const quiet, reported = "quiet", "reported"
 	g := harness.Goal{
 		Name: "report", Title: "the run alone, quiet or with the live view on a terminal and --out", Metric: harness.ClientCPU, Base: quiet, Fine: true,
-		AlsoTitle: "user, per second, memory",
 		Contenders: []harness.Contender{
 			{Name: quiet, Peer: ourPeer, Operation: opQuiet, Pin: harness.Apart},
 			{Name: reported, Peer: ourPeer, Operation: opReported, Pin: harness.Apart},
 		},
-		Bars: []harness.Bar{{Contender: reported, Base: quiet, Metric: harness.ClientCPU, Pass: 1.03, Stretch: 1.01, AtMost: true}},
+		Bars: []harness.Bar{harness.AtMost(reported, quiet, harness.ClientCPU, 1.03, 1.01)},
 	}
-	also(&g, harness.UserCPU, harness.OpsPerSecond, harness.Resident)
+	showUse(&g)
 	return g
 }
 
@@ -163,14 +148,10 @@ func reportGoal() harness.Goal {
 func memoryGoal() harness.Goal {
 	g := harness.Goal{
 		Name: "memory", Title: "POST of 37,290 bodies for --memory", Metric: harness.Resident, Once: true, Fine: true,
-		AlsoTitle:  "growth behind the first quarter, per second",
-		Contenders: []harness.Contender{{Name: ourPeer, Peer: ourPeer, Operation: opMemory}},
-		Bars: []harness.Bar{
-			{Contender: ourPeer, Metric: harness.Resident, Pass: 64e6, AtMost: true},
-			{Contender: ourPeer, Metric: harness.Growth, Pass: 1e6, AtMost: true},
-		},
+		Contenders: harness.Contenders(opMemory, "", ourPeer),
+		Bars:       []harness.Bar{harness.AtMost(ourPeer, "", harness.Resident, 64e6, 0), harness.AtMost(ourPeer, "", harness.Growth, 1e6, 0)},
 	}
-	also(&g, harness.Growth, harness.OpsPerSecond)
+	g.Show("growth behind the first quarter, per second", "%s, %s", harness.Growth, harness.OpsPerSecond)
 	return g
 }
 
@@ -179,7 +160,6 @@ func pacingGoal() harness.Goal {
 	const hybrid = "hybrid"
 	g := harness.Goal{
 		Name: "pacing", Title: "lag at 10,000/s; a processor for each side", Metric: harness.P99, Base: barePeer,
-		AlsoTitle: "p50, p99.9, rate error",
 		Contenders: []harness.Contender{
 			{Name: hybrid, Peer: ourPeer, Operation: opHybrid, Pin: harness.Apart},
 			{Name: "sleep", Peer: ourPeer, Operation: opSleep, Pin: harness.Apart},
@@ -187,13 +167,11 @@ func pacingGoal() harness.Goal {
 			{Name: barePeer, Peer: barePeer, Operation: opBare, Pin: harness.Apart},
 		},
 	}
-	for _, b := range []struct {
-		m    harness.Metric
-		pass float64
-	}{{harness.RateError, 0.01}, {harness.P50, 5}, {harness.P99, 50}, {harness.P999, 200}} {
-		g.Bars = append(g.Bars, harness.Bar{Contender: hybrid, Metric: b.m, Pass: b.pass, AtMost: true})
+	g.Bars = []harness.Bar{
+		harness.AtMost(hybrid, "", harness.RateError, 0.01, 0), harness.AtMost(hybrid, "", harness.P50, 5, 0),
+		harness.AtMost(hybrid, "", harness.P99, 50, 0), harness.AtMost(hybrid, "", harness.P999, 200, 0),
 	}
-	also(&g, harness.P50, harness.P999, harness.RateError)
+	g.Show("p50, p99.9, rate error", "%s, %s, %s", harness.P50, harness.P999, harness.RateError)
 	return g
 }
 
@@ -203,25 +181,16 @@ func truthGoal() harness.Goal {
 	const known = "known"
 	g := harness.Goal{
 		Name: "truth", Title: "percentiles of a service that stands still for a tenth of the time, " + frozenText, Metric: harness.P99, Base: known,
-		Once: true, AlsoTitle: "p50, p90, p99.9",
-		Contenders: []harness.Contender{
-			{Name: known, Peer: ourPeer, Operation: opTruth},
-			{Name: ourPeer, Peer: ourPeer, Operation: opFrozen},
-			{Name: wrkPeer, Peer: wrkPeer, Operation: opFrozen},
-			{Name: abPeer, Peer: abPeer, Operation: opFrozen},
-			{Name: heyPeer, Peer: heyPeer, Operation: opFrozen},
-			{Name: ohaPeer, Peer: ohaPeer, Operation: opFrozen},
-			{Name: "oha, corrected", Peer: ohaPeer, Operation: opCorrect},
-		},
+		Once: true, Contenders: []harness.Contender{{Name: known, Peer: ourPeer, Operation: opTruth}},
 	}
+	g.Contenders = append(g.Contenders, harness.Contenders(opFrozen, "", ourPeer, wrkPeer, abPeer, heyPeer, ohaPeer)...)
+	g.Contenders = append(g.Contenders, harness.Contender{Name: "oha, corrected", Peer: ohaPeer, Operation: opCorrect})
 	// Of two requests that follow one another the truth differs by 0.9 ms. That is 4 % of
 	// the p90, and less than 1 % of these.
 	for _, m := range []harness.Metric{harness.P99, harness.P999} {
-		g.Bars = append(g.Bars,
-			harness.Bar{Contender: ourPeer, Base: known, Metric: m, Pass: 0.99},
-			harness.Bar{Contender: ourPeer, Base: known, Metric: m, Pass: 1.01, AtMost: true})
+		g.Bars = append(g.Bars, harness.AtLeast(ourPeer, known, m, 0.99, 0), harness.AtMost(ourPeer, known, m, 1.01, 0))
 	}
-	also(&g, harness.P50, harness.P90, harness.P999)
+	g.Show("p50, p90, p99.9", "%s, %s, %s", harness.P50, harness.P90, harness.P999)
 	return g
 }
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -44,11 +43,6 @@ func readHey(stdout string, m *measure.Measurement) error {
 			failed += n
 		}
 	}
-	for _, found := range heyShare.FindAllStringSubmatch(stdout, -1) {
-		s, _ := strconv.ParseFloat(found[2], 64)
-		if metric, ok := map[string]harness.Metric{"50": harness.P50, "90": harness.P90, "99": harness.P99}[found[1]]; ok {
-			m.Figures[string(metric)] = s * 1e6
-		}
-	}
+	readShares(heyShare, stdout, 1e6, m)
 	return checkAnswers(heyPeer, m.Ops, failed)
 }

@@ -13,6 +13,7 @@ import (
 
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/process"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -129,8 +130,8 @@ func TestGrowth(t *testing.T) {
 			t.Errorf("%v: %v, %v", tc.samples, got, ok)
 		}
 	}
-	if n, ok := resident(os.Getpid()); ok && n < 1e6 {
-		t.Errorf("this process has %v bytes", n)
+	if use, err := process.Read(os.Getpid()); err == nil && use.Resident < 1e6 {
+		t.Errorf("this process has %v bytes", use.Resident)
 	}
 }
 

@@ -1,15 +1,13 @@
 package loadbench
 
 import (
-	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/process"
 )
 
 // memoryEvery is how often the memory of a process is looked at.
@@ -34,8 +32,8 @@ func (w *memoryWatch) begin(pid int) {
 			case <-w.ending:
 				return
 			case <-ticker.C:
-				if n, ok := resident(pid); ok {
-					w.samples = append(w.samples, n)
+				if use, err := process.Read(pid); err == nil {
+					w.samples = append(w.samples, float64(use.Resident))
 				}
 			}
 		}
@@ -53,19 +51,6 @@ func (w *memoryWatch) end(m *measure.Measurement) {
 	if g, ok := growth(w.samples); ok {
 		m.Figures[string(harness.Growth)] = g
 	}
-}
-
-// resident is the memory that a process has now; not ok where /proc does not say.
-func resident(pid int) (bytes float64, ok bool) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		return 0, false
-	}
-	var size, pages int64
-	if n, _ := fmt.Fscan(strings.NewReader(string(text)), &size, &pages); n < 2 {
-		return 0, false
-	}
-	return float64(pages * int64(os.Getpagesize())), true
 }
 
 // growth is by how much the last quarter of a run has more than the second, in the median:

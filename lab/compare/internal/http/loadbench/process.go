@@ -3,29 +3,19 @@ package loadbench
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/process"
 )
-
-// find gives the path of a program; where it is not installed, the error wraps
-// [errors.ErrUnsupported].
-func find(program string) (string, error) {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
-	}
-	return path, nil
-}
 
 // run runs a generator to its end, returns its output, and writes its use into m. screen, if not
 // nil, is its stderr.
 func run(ctx context.Context, program string, args []string, screen *os.File, m *measure.Measurement) (string, error) {
-	path, err := find(program)
+	path, err := programs.Find(program)
 	if err != nil {
 		return "", err
 	}

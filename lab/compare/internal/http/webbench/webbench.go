@@ -41,11 +41,9 @@ var sizes = map[measure.Operation]int{
 
 // Goals are the comparisons, in the order in which they run.
 func Goals() []harness.Goal {
-	against := func(m harness.Metric, pass float64, most bool) harness.Bar {
-		return harness.Bar{Contender: ourPeer, Base: nginxPeer, Metric: m, Pass: pass, AtMost: most}
-	}
 	return []harness.Goal{
-		served("static-3.5kB", "3.5kB", against(harness.ServerCPU, 1, true), against(harness.OpsPerSecond, 0.9, false)),
+		served("static-3.5kB", "3.5kB",
+			harness.AtMost(ourPeer, nginxPeer, harness.ServerCPU, 1, 0), harness.AtLeast(ourPeer, nginxPeer, harness.OpsPerSecond, 0.9, 0)),
 		served("static-50kB", "50kB"),
 		served("static-500kB", "500kB"),
 		served("static-5MB", "5MB"),
@@ -55,16 +53,9 @@ func Goals() []harness.Goal {
 func served(name string, op measure.Operation, bars ...harness.Bar) harness.Goal {
 	g := harness.Goal{
 		Name: name, Title: fmt.Sprintf("a file of %s, wrk -t1 -c50", op), Metric: harness.OpsPerSecond, Base: nginxPeer, Fine: true,
-		Longer: longer, AlsoTitle: "p50, p99 under full load", Bars: bars,
+		Longer: longer, Bars: bars, Contenders: harness.Contenders(op, "", ourPeer, nginxPeer),
 	}
-	for _, peer := range []string{ourPeer, nginxPeer} {
-		g.Contenders = append(g.Contenders, harness.Contender{
-			Name: peer, Peer: peer, Operation: op,
-			Also: func(median func(harness.Metric) string) string {
-				return median(harness.P50) + ", " + median(harness.P99)
-			},
-		})
-	}
+	g.Show("p50, p99 under full load", "%s, %s", harness.P50, harness.P99)
 	return g
 }
 
@@ -88,7 +79,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	return webload.Wrk(ctx, b.Wrk, b.Dir, server, "/"+name, "", t.Options)
+	return webload.Get(ctx, b.Wrk, b.Dir, server, "/"+name, "", t.Options)
 }
 
 func (b *Bench) start(ctx context.Context, peer, root string) (webload.Service, error) {

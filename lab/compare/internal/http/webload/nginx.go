@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness/programs"
-	"paddock/lab/internal/gofence"
 	"paddock/lab/process"
 )
 
@@ -47,9 +46,9 @@ http {
 // StartNginx starts program in dir, to serve the files in root. Where it is not
 // installed, the error wraps [errors.ErrUnsupported].
 func StartNginx(ctx context.Context, program, dir, root string) (*Nginx, error) {
-	path, err := exec.LookPath(program)
+	path, err := programs.Find(program)
 	if err != nil {
-		return nil, fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
+		return nil, err
 	}
 	port, err := programs.FreePort()
 	if err != nil {
@@ -63,30 +62,10 @@ func StartNginx(ctx context.Context, program, dir, root string) (*Nginx, error) 
 	if n.child, err = process.Spawn("nginx", exec.Command(path, "-e", "stderr", "-p", dir, "-c", conf), process.Options{}, nil, nil); err != nil {
 		return nil, err
 	}
-	if err := n.ready(ctx); err != nil {
+	if err := n.child.Await(ctx, readyWithin, process.Dials(n.addr)); err != nil {
 		return nil, errors.Join(err, n.Stop())
 	}
 	return n, nil
-}
-
-// ready returns when it accepts.
-func (n *Nginx) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	ticks := time.NewTicker(5 * time.Millisecond)
-	defer ticks.Stop()
-	for {
-		if c, err := gofence.Dial(ctx, n.addr); err == nil {
-			return c.Close()
-		}
-		select {
-		case <-n.child.Ended():
-			return n.child.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("nginx does not listen: %w", ctx.Err())
-		case <-ticks.C:
-		}
-	}
 }
 
 // Addr implements Service.

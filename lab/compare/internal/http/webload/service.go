@@ -27,17 +27,13 @@ var (
 	_ Service = (*Nginx)(nil)
 )
 
-// used is the processor time of a service's process and its children: nginx answers in workers.
-type used struct{ Service }
+// Processes are the processes of a service; the processor time of their descendants counts too, as
+// nginx answers in workers.
+type Processes []int
 
 // Usage implements measure.User.
-func (u used) Usage() (sum measure.Usage, err error) {
-	return Usage(u.Pid())
-}
-
-// Usage returns the processor time of processes and their descendants.
-func Usage(pids ...int) (sum measure.Usage, err error) {
-	for _, pid := range Tree(pids...) {
+func (p Processes) Usage() (sum measure.Usage, err error) {
+	for _, pid := range p.Tree() {
 		one, err := measure.ProcessUsage(pid)
 		if err != nil {
 			return sum, err
@@ -48,45 +44,17 @@ func Usage(pids ...int) (sum measure.Usage, err error) {
 	return sum, nil
 }
 
-// Tree returns processes and their descendants.
-func Tree(pids ...int) (all []int) {
-	for _, pid := range pids {
-		all = append(append(all, pid), Tree(children(pid)...)...)
+// Tree returns the processes and their descendants.
+func (p Processes) Tree() (all []int) {
+	for _, pid := range p {
+		all = append(append(all, pid), children(pid).Tree()...)
 	}
 	return all
 }
 
-// Window reads the processor times of a service, of this process and of the machine at
-// its borders.
-type Window struct {
-	meter   *measure.Meter
-	machine measure.Usage
-}
-
-// OpenWindow reads them for the first time.
-func OpenWindow(s Service) (*Window, error) {
-	machine, err := measure.MachineUsage()
-	if err != nil {
-		return nil, err
-	}
-	meter, err := measure.StartMeter(used{s})
-	return &Window{meter, machine}, err
-}
-
-// Close returns the measurements of the window.
-func (w *Window) Close() (*measure.Measurement, error) {
-	m := &measure.Measurement{}
-	if err := w.meter.Stop(m); err != nil {
-		return nil, err
-	}
-	machine, err := measure.MachineUsage()
-	m.Machine = machine.Sub(w.machine).Total()
-	return m, err
-}
-
 // children are the processes that a process has started; none where /proc does not
 // say.
-func children(pid int) (pids []int) {
+func children(pid int) (pids Processes) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/process"
 )
 
@@ -21,24 +22,26 @@ var wrkScript []byte
 // Conns are the connections of the original benchmark, which one thread of wrk served.
 const Conns = 50
 
-// Wrk runs wrk against a service, after a warm-up by the same program, and counts the
-// processor time of the service. bodies is a file to post; "" gets the path.
-func Wrk(ctx context.Context, program, dir string, s Service, path, bodies string, o measure.Options) (*measure.Measurement, error) {
-	found, err := exec.LookPath(program)
-	if err != nil {
-		return nil, fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
-	}
-	script, err := WriteScript(dir)
+// Wrk is a run of wrk with one thread.
+type Wrk struct {
+	Program string    // looked for in PATH
+	Load    Processes // of the service that is measured
+	Conns   int
+	Script  string   // file; see WriteScript
+	Args    []string // behind the flags for the load: the URL, and the script's own
+}
+
+// Measure runs wrk twice, for a warm-up and for the window, and counts the processor time of the
+// service.
+func (w *Wrk) Measure(ctx context.Context, o measure.Options) (*measure.Measurement, error) {
+	program, err := programs.Find(w.Program)
 	if err != nil {
 		return nil, err
 	}
 	run := func(d time.Duration) (*exec.Cmd, []byte, error) {
 		seconds := max(1, int(d.Round(time.Second).Seconds()))
-		args := []string{"-t1", fmt.Sprintf("-c%d", Conns), fmt.Sprintf("-d%ds", seconds), "-s", script, "http://" + s.Addr() + path}
-		if bodies != "" {
-			args = append(args, "--", "post", bodies)
-		}
-		cmd := exec.CommandContext(ctx, found, args...)
+		args := []string{"-t1", fmt.Sprintf("-c%d", w.Conns), fmt.Sprintf("-d%ds", seconds), "-s", w.Script}
+		cmd := exec.CommandContext(ctx, program, append(args, w.Args...)...)
 		out, err := process.CombinedOutput(cmd)
 		if err != nil {
 			err = fmt.Errorf("wrk: %w: %s", err, out)
@@ -48,7 +51,7 @@ func Wrk(ctx context.Context, program, dir string, s Service, path, bodies strin
 	if _, _, err := run(o.Warmup); err != nil {
 		return nil, err
 	}
-	w, err := OpenWindow(s)
+	meter, err := measure.StartMachineMeter(w.Load)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +59,25 @@ func Wrk(ctx context.Context, program, dir string, s Service, path, bodies strin
 	if err != nil {
 		return nil, err
 	}
-	m, err := w.Close()
-	if err != nil {
+	m := &measure.Measurement{}
+	if err := meter.Stop(m); err != nil {
 		return nil, err
 	}
 	m.Client = measure.Usage{User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}
 	return m, ReadSummary(string(out), m)
+}
+
+// Get loads a path of a service. bodies is a file to post; "" gets the path.
+func Get(ctx context.Context, program, dir string, s Service, path, bodies string, o measure.Options) (*measure.Measurement, error) {
+	script, err := WriteScript(dir)
+	if err != nil {
+		return nil, err
+	}
+	w := Wrk{Program: program, Load: Processes{s.Pid()}, Conns: Conns, Script: script, Args: []string{"http://" + s.Addr() + path}}
+	if bodies != "" {
+		w.Args = append(w.Args, "--", "post", bodies)
+	}
+	return w.Measure(ctx, o)
 }
 
 // WriteScript writes the script for wrk into a directory, and returns its path: the script

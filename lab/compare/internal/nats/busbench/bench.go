@@ -14,6 +14,7 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/nats/natsload"
+	"paddock/lab/process"
 )
 
 // latencyShare is the part of nats-server's maximum at which latencies are taken.
@@ -105,7 +106,7 @@ func (b *Bench) measure(ctx context.Context, l load, t harness.Turn) (m *measure
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
 	if t.Profile != "" {
-		stop, failed := harness.Profile(t.Profile + "-client.pprof")
+		stop, failed := process.Profile(t.Profile + "-client.pprof")
 		if failed != nil {
 			return nil, failed
 		}

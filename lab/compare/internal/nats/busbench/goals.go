@@ -94,21 +94,12 @@ func metricOf(op operation) harness.Metric {
 
 // show sets the last column.
 func show(g *harness.Goal) {
-	g.AlsoTitle = "per second"
-	also := func(median func(harness.Metric) string) string { return median(harness.OpsPerSecond) }
 	switch g.Metric {
 	case harness.P50:
-		g.AlsoTitle = "p99, p99.9, per second"
-		also = func(median func(harness.Metric) string) string {
-			return median(harness.P99) + ", " + median(harness.P999) + ", " + median(harness.OpsPerSecond)
-		}
-	case harness.ConnBytes:
-		g.AlsoTitle, also = "", nil
-	case harness.OpsPerSecond:
-		g.AlsoTitle, also = "", nil // the processor times say the rest
-	}
-	for i := range g.Contenders {
-		g.Contenders[i].Also = also
+		g.Show("p99, p99.9, per second", "%s, %s, %s", harness.P99, harness.P999, harness.OpsPerSecond)
+	case harness.ConnBytes, harness.OpsPerSecond: // of the latter, the processor times say the rest
+	default:
+		g.Show("per second", "%s", harness.OpsPerSecond)
 	}
 }
 
@@ -119,9 +110,7 @@ func show(g *harness.Goal) {
 func stalledGoal(op operation) harness.Goal {
 	g := harness.Goal{
 		Name: op.name, Title: op.title, Metric: harness.OpsPerSecond, Fine: true, Longer: 6,
-		Bars: []harness.Bar{{
-			Contender: Ours, Base: Ours + " unstalled", Metric: harness.OpsPerSecond, Pass: 0.95, Stretch: 0.99,
-		}},
+		Bars: []harness.Bar{harness.AtLeast(Ours, Ours+" unstalled", harness.OpsPerSecond, 0.95, 0.99)},
 	}
 	for _, peer := range []string{Ours, Reference, noStall} {
 		alone, ten, beside := contender(peer, unstalledName), contender(peer, tenName), contender(peer, stalledName)
@@ -148,34 +137,28 @@ func latencyGoal(op operation) harness.Goal {
 
 // bars returns the bars of ours against nats-server.
 func bars(name string) []harness.Bar {
-	atMost := func(m harness.Metric, pass, stretch float64) harness.Bar {
-		return harness.Bar{Contender: Ours, Base: Reference, Metric: m, Pass: pass, Stretch: stretch, AtMost: true}
-	}
-	atLeast := func(m harness.Metric, pass, stretch float64) harness.Bar {
-		return harness.Bar{Contender: Ours, Base: Reference, Metric: m, Pass: pass, Stretch: stretch}
-	}
 	switch name {
 	case "publish-16", "one-to-one-16", "fan-out-8":
-		return []harness.Bar{atMost(harness.ServerCPU, 0.33, 0.2)}
+		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ServerCPU, 0.33, 0.2)}
 	case "one-to-one-128":
-		return []harness.Bar{atMost(harness.ServerCPU, 0.33, 0.25)}
+		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ServerCPU, 0.33, 0.25)}
 	case "four-to-one", "queue-4":
-		return []harness.Bar{atMost(harness.ServerCPU, 0.4, 0.2)}
+		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ServerCPU, 0.4, 0.2)}
 	case "request-1", "request-50":
 		return slices.Concat(requestBars(Ours, Reference), requestBars(Ours+" by nats.go", Reference+" by nats.go"))
 	case "subjects-1m":
-		return []harness.Bar{atLeast(harness.OpsPerSecond, 2.5, 4)}
+		return []harness.Bar{harness.AtLeast(Ours, Reference, harness.OpsPerSecond, 2.5, 4)}
 	case "churn":
-		return []harness.Bar{atLeast(harness.OpsPerSecond, 3, 5)}
+		return []harness.Bar{harness.AtLeast(Ours, Reference, harness.OpsPerSecond, 3, 5)}
 	case "idle":
-		return []harness.Bar{atMost(harness.ConnBytes, 0.25, 0)}
+		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ConnBytes, 0.25, 0)}
 	}
 	return nil
 }
 
 func requestBars(ours, base string) []harness.Bar {
 	return []harness.Bar{
-		{Contender: ours, Base: base, Metric: harness.P50, Pass: 0.75, Stretch: 0.6, AtMost: true},
-		{Contender: ours, Base: base, Metric: harness.P99, Pass: 0.6, Stretch: 0.4, AtMost: true},
+		harness.AtMost(ours, base, harness.P50, 0.75, 0.6),
+		harness.AtMost(ours, base, harness.P99, 0.6, 0.4),
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/nats/natsload"
+	"paddock/lab/internal/gofence"
 	"paddock/lab/process"
 )
 
@@ -73,32 +72,15 @@ func startOnce(ctx context.Context, argv []string, where *harness.Placement, pro
 	if s.child, err = process.Spawn(argv[0], exec.Command(argv[0], args...), process.Options{Place: where.Start}, nil, nil); err != nil {
 		return nil, err
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := s.child.Await(ctx, readyWithin, s.greets); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
 }
 
-// ready returns when the server greets.
-func (s *server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	for {
-		if err := greets(s.addr); err == nil {
-			return nil
-		}
-		select {
-		case <-s.child.Ended():
-			return s.child.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("the server does not greet: %w", ctx.Err())
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-func greets(addr string) error {
-	nc, err := net.DialTimeout("tcp", addr, time.Second)
+// greets reports whether the server greets.
+func (s *server) greets(context.Context) error {
+	nc, err := net.DialTimeout("tcp", s.addr, time.Second)
 	if err != nil {
 		return err
 	}
@@ -132,29 +114,20 @@ func (s *server) stop() error { return s.child.Stop(stopWithin) }
 // on, into a file. wait returns when it is there.
 func (s *server) fetchProfile(ctx context.Context, file string, d time.Duration) (wait func() error) {
 	failed := make(chan error, 1)
-	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.profile, max(1, int(d.Round(time.Second).Seconds())))
-	go func() { failed <- download(ctx, url, file) }()
+	go func() {
+		failed <- download(ctx, "http://"+s.profile, file, max(1, int(d.Round(time.Second).Seconds())))
+	}()
 	return func() error { return <-failed }
 }
 
-func download(ctx context.Context, url, file string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func download(ctx context.Context, url, file string, seconds int) error {
+	p, err := gofence.FetchProfile(ctx, url, "", seconds)
 	if err != nil {
 		return err
-	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := (&http.Client{Transport: transport}).Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, response.Status)
 	}
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, response.Body)
-	return errors.Join(err, f.Close())
+	return errors.Join(p.Write(f), f.Close())
 }

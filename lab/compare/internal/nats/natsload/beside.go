@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"paddock/internal/process/lifecycle"
 )
 
 // besides is the load beside a stream: changes of subscriptions, and subscribers that do not read.
@@ -153,7 +155,7 @@ func (s *stalled) stay(ctx context.Context) error {
 			continue
 		}
 		s.nc.Close()
-		pause(ctx, s.away)
+		_ = lifecycle.Sleep(ctx, s.away)
 		if err := s.connect(ctx); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("a stalled subscriber comes again: %w", err)
 		}

@@ -201,25 +201,8 @@ func lastNumber(line []byte) (n int, err error) {
 	return n, nil
 }
 
-// meter is a window in which the machine's processor time counts too.
-type meter struct {
-	*measure.Meter
-	machine measure.Usage
-}
-
-func startMeter(server Server) (*meter, error) {
+// startMeter begins a window in which the machine's processor time counts too.
+func startMeter(server Server) (*measure.Meter, error) {
 	runtime.GC() // the garbage of the warm-up is not part of the window
-	machine, err := measure.MachineUsage()
-	if err != nil {
-		return nil, err
-	}
-	m, err := measure.StartMeter(server)
-	return &meter{m, machine}, err
-}
-
-func (m *meter) stop(into *measure.Measurement) error {
-	err := m.Meter.Stop(into)
-	machine, failed := measure.MachineUsage()
-	into.Machine = machine.Sub(m.machine).Total()
-	return errors.Join(err, failed)
+	return measure.StartMachineMeter(server)
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -34,15 +35,15 @@ func (q Idle) Measure(ctx context.Context, server Server, o measure.Options) (_ 
 		}
 		conns = append(conns, nc)
 	}
-	pause(ctx, o.Warmup)
+	_ = lifecycle.Sleep(ctx, o.Warmup)
 	meter, err := startMeter(server)
 	if err != nil {
 		return nil, err
 	}
-	pause(ctx, o.Duration)
+	_ = lifecycle.Sleep(ctx, o.Duration)
 	m := &measure.Measurement{Ops: int64(q.Conns)}
 	after, err := server.Memory()
-	if err := errors.Join(err, meter.stop(m)); err != nil {
+	if err := errors.Join(err, meter.Stop(m)); err != nil {
 		return nil, err
 	}
 	m.ConnBytes = float64(after-before) / float64(q.Conns)

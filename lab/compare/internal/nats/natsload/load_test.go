@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -124,11 +125,11 @@ func TestStalledComeAgain(t *testing.T) {
 	go func() { done <- s.stay(ctx) }()
 	for came := int64(1); came <= 3; came++ {
 		for b.accepted.Load() < came || !b.hangUp() {
-			pause(ctx, time.Millisecond)
+			_ = lifecycle.Sleep(ctx, time.Millisecond)
 		}
 	}
 	for b.accepted.Load() < 4 {
-		pause(ctx, time.Millisecond)
+		_ = lifecycle.Sleep(ctx, time.Millisecond)
 	}
 	cancel()
 	if err := <-done; err != nil {

@@ -40,7 +40,7 @@ func (s Stream) MeasureNATS(ctx context.Context, server Server, o measure.Option
 	m := &measure.Measurement{}
 	m.Ops, err = r.run(ctx, o.Duration)
 	m.Bytes = m.Ops * int64(s.Size)
-	if err := errors.Join(err, meter.stop(m)); err != nil {
+	if err := errors.Join(err, meter.Stop(m)); err != nil {
 		return nil, err
 	}
 	return m, r.verify(ctx)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -69,14 +70,14 @@ func measureCalls(ctx context.Context, callers []requester, size int, server Ser
 		times[i] = measure.NewHistogram()
 		running.Go(func() { failures[i] = callOn(ctx, c, &timing, &halt, times[i]) })
 	}
-	pause(ctx, o.Warmup)
+	_ = lifecycle.Sleep(ctx, o.Warmup)
 	m := &measure.Measurement{}
 	meter, err := startMeter(server)
 	if err == nil {
 		timing.Store(true)
-		pause(ctx, o.Duration)
+		_ = lifecycle.Sleep(ctx, o.Duration)
 		timing.Store(false)
-		err = meter.stop(m)
+		err = meter.Stop(m)
 	}
 	halt.Store(true)
 	running.Wait()

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -110,7 +111,7 @@ func (s Stream) Measure(ctx context.Context, server Server, o measure.Options) (
 	sent, err := r.run(o.Duration, true)
 	m := &measure.Measurement{Ops: sent * int64(max(1, s.fanOut()))}
 	m.Bytes = m.Ops * int64(s.Size)
-	if err := errors.Join(err, meter.stop(m)); err != nil {
+	if err := errors.Join(err, meter.Stop(m)); err != nil {
 		return nil, err
 	}
 	m.Latency = r.latency()
@@ -255,7 +256,7 @@ func (r *streaming) publish(d time.Duration) error {
 			}
 		})
 	}
-	pause(r.crew.ctx, d)
+	_ = lifecycle.Sleep(r.crew.ctx, d)
 	halt.Store(true)
 	running.Wait()
 	return errors.Join(failures...)
@@ -294,14 +295,4 @@ func (r *streaming) verify() error {
 		return fmt.Errorf("sent %d messages, of which %d deliveries were due and %d were made", sent, want, sum)
 	}
 	return nil
-}
-
-// pause waits for d, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

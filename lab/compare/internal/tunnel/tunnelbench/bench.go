@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/http/webload"
 	"paddock/lab/internal/scenario/tunneled"
 	"paddock/lab/internal/sitecorpus"
@@ -32,21 +32,15 @@ type Bench struct {
 // stand is the setup between a visitor and nginx.
 type stand struct {
 	front string // host:port
-	pids  []int  // of its processes, without their children
+	pids  webload.Processes
 	stop  func() error
 }
 
 // Describe lists the programs of the machine that take part.
 func (b *Bench) Describe() (string, error) {
-	var missing []string
-	for _, program := range []string{b.Wrk, b.Nginx, b.Rathole, b.SSH, b.SSHD} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing = append(missing, program)
-		}
-	}
 	subject := "the corpus has the sha256 " + sitecorpus.Digest(sitecorpus.Make())
-	if len(missing) > 0 {
-		subject += "; not here, and left out: " + strings.Join(missing, ", ")
+	if missing := programs.Missing(b.Wrk, b.Nginx, b.Rathole, b.SSH, b.SSHD); missing != "" {
+		subject += "; not here, and left out: " + missing
 	}
 	return subject, nil
 }
@@ -74,7 +68,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 		conns = 1
 	}
 	if t.Profile != "" {
-		stop, failed := profile(t.Profile+".perf", webload.Tree(s.pids...))
+		stop, failed := profile(t.Profile+".perf", s.pids.Tree())
 		if failed != nil {
 			return nil, failed
 		}
@@ -85,7 +79,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 		return nil, err
 	}
 	resident := 0.0
-	for _, pid := range webload.Tree(s.pids...) {
+	for _, pid := range s.pids.Tree() {
 		use, err := process.Read(pid)
 		if err != nil {
 			return nil, err
@@ -97,27 +91,19 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 }
 
 // start puts a contender up before a service, and returns when it has brought an answer.
-func (b *Bench) start(ctx context.Context, contender string, behind *webload.Nginx) (s *stand, err error) {
+func (b *Bench) start(ctx context.Context, contender string, behind *webload.Nginx) (*stand, error) {
 	target := behind.Addr()
 	switch contender {
 	case direct:
-		return &stand{front: target, pids: []int{behind.Pid()}, stop: func() error { return nil }}, nil
+		return &stand{front: target, pids: webload.Processes{behind.Pid()}, stop: func() error { return nil }}, nil
 	case rathole, ratholeTLS, ratholeNoise:
-		s, err = b.rathole(contender, target)
+		return b.rathole(ctx, contender, target)
 	case ssh:
-		s, err = b.ssh(target)
+		return b.ssh(ctx, target)
 	case ourPlain, ourTCP, ourHTTP, ourDirect, ourDirectTLS:
 		return b.ours(ctx, contender, target)
-	default:
-		return nil, fmt.Errorf("no contender %q", contender)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := answers(ctx, s.front); err != nil {
-		return nil, errors.Join(err, s.stop())
-	}
-	return s, nil
+	return nil, fmt.Errorf("no contender %q", contender)
 }
 
 // ours is paddock's.
@@ -130,7 +116,7 @@ func (b *Bench) ours(ctx context.Context, contender, target string) (*stand, err
 	if err != nil {
 		return nil, err
 	}
-	return &stand{front: x.Front, pids: []int{x.Server(), x.Client()}, stop: x.Stop}, nil
+	return &stand{front: x.Front, pids: webload.Processes{x.Server(), x.Client()}, stop: x.Stop}, nil
 }
 
 // content writes the requested file, and returns its path; the corpus has none.

@@ -1,8 +1,6 @@
 package tunnelbench
 
 import (
-	"fmt"
-
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/internal/scenario/tunneled"
@@ -63,7 +61,7 @@ const (
 // Goals are the comparisons, in the order in which they run.
 func Goals() []harness.Goal {
 	below := func(name, base string, pass, stretch float64) harness.Bar {
-		return harness.Bar{Contender: name, Base: base, Metric: harness.ServerCPU, Pass: pass, Stretch: stretch, AtMost: true}
+		return harness.AtMost(name, base, harness.ServerCPU, pass, stretch)
 	}
 	goals := []harness.Goal{
 		goal("tcp", "TCP over a plain link, "+usual+", 50 connections", usual, rathole,
@@ -72,7 +70,7 @@ func Goals() []harness.Goal {
 			[]string{ratholeTLS, ratholeNoise, ssh, ourTCP},
 			below(ourTCP, ratholeTLS, 0.5, 0.4), below(ourTCP, ratholeNoise, 0.5, 0.4), below(ourTCP, ssh, 0.5, 0.4)),
 		goal("http", "the HTTP front over TLS, "+usual+", 50 connections", usual, direct, []string{direct, ourHTTP},
-			harness.Bar{Contender: ourHTTP, Base: direct, Metric: harness.OpsPerSecond, Pass: frontRate, Stretch: 0.35},
+			harness.AtLeast(ourHTTP, direct, harness.OpsPerSecond, frontRate, 0.35),
 			below(ourHTTP, direct, frontCost, 26.0/8)),
 		latency(),
 	}
@@ -89,19 +87,12 @@ func Goals() []harness.Goal {
 
 // goal is a load on several tunnels.
 func goal(name, title string, op measure.Operation, base string, contenders []string, bars ...harness.Bar) harness.Goal {
-	g := harness.Goal{
-		Name: name, Title: title, Metric: harness.ServerCPU, Base: base, Fine: true, Bars: bars,
-		AlsoTitle: "per second, p50, p99, memory of both",
-	}
+	g := harness.Goal{Name: name, Title: title, Metric: harness.ServerCPU, Base: base, Fine: true, Bars: bars}
 	for _, c := range contenders {
-		g.Contenders = append(g.Contenders, harness.Contender{Name: c, Peer: peerOf[c], Operation: op, Also: also})
+		g.Contenders = append(g.Contenders, harness.Contender{Name: c, Peer: peerOf[c], Operation: op})
 	}
+	g.Show("per second, p50, p99, memory of both", "%s, %s, %s, %s", harness.OpsPerSecond, harness.P50, harness.P99, harness.Resident)
 	return g
-}
-
-// also is the last column of a row.
-func also(median func(harness.Metric) string) string {
-	return fmt.Sprintf("%s, %s, %s, %s", median(harness.OpsPerSecond), median(harness.P50), median(harness.P99), median(harness.Resident))
 }
 
 // latency compares the time that a tunnel adds for a single visitor.

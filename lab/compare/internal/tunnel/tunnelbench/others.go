@@ -1,12 +1,14 @@
 package tunnelbench
 
 import (
+	"context"
 	"crypto/ecdh"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/user"
@@ -41,13 +43,31 @@ func (p *pair) stop() error {
 	return nil
 }
 
-// stand returns the pair as one.
-func (p *pair) stand(front string) *stand {
+// readyWithin is how long a tunnel may take until it brings an answer.
+const readyWithin = 15 * time.Second
+
+// stand returns the pair as one, once the server at front has answered.
+func (p *pair) stand(ctx context.Context, front string) (*stand, error) {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	err := p.children[len(p.children)-1].Await(ctx, readyWithin, func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodHead, "http://"+front+"/", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		return answer.Body.Close()
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("no answer through the tunnel: %w", err), p.stop())
+	}
 	s := &stand{front: front, stop: p.stop}
 	for _, child := range p.children {
 		s.pids = append(s.pids, child.Pid())
 	}
-	return s
+	return s, nil
 }
 
 // addresses finds free ones of loopback.
@@ -60,15 +80,6 @@ func addresses(n int) (all []string, err error) {
 		all = append(all, net.JoinHostPort("127.0.0.1", port))
 	}
 	return all, nil
-}
-
-// lookUp finds a program; where it is not installed, the error wraps errors.ErrUnsupported.
-func lookUp(program string) (string, error) {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf("no %s here: %w", program, errors.ErrUnsupported)
-	}
-	return path, nil
 }
 
 const ratholeServer = `[server]
@@ -86,8 +97,8 @@ local_addr = "%s"
 `
 
 // rathole starts its two sides.
-func (b *Bench) rathole(contender, target string) (*stand, error) {
-	program, err := lookUp(b.Rathole)
+func (b *Bench) rathole(ctx context.Context, contender, target string) (*stand, error) {
+	program, err := programs.Find(b.Rathole)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +134,12 @@ func (b *Bench) rathole(contender, target string) (*stand, error) {
 			return nil, errors.Join(err, p.stop())
 		}
 	}
-	return p.stand(at[1]), nil
+	return p.stand(ctx, at[1])
 }
 
 // certificate makes one for localhost, in the form for rathole, with its root.
 func (b *Bench) certificate() (pack, root string, err error) {
-	program, err := lookUp("openssl")
+	program, err := programs.Find("openssl")
 	if err != nil {
 		return "", "", err
 	}
@@ -159,16 +170,16 @@ PermitRootLogin prohibit-password
 `
 
 // ssh starts an sshd of its own, and ssh -R to it.
-func (b *Bench) ssh(target string) (*stand, error) {
-	server, err := lookUp(b.SSHD)
+func (b *Bench) ssh(ctx context.Context, target string) (*stand, error) {
+	server, err := programs.Find(b.SSHD)
 	if err != nil {
 		return nil, err
 	}
-	client, err := lookUp(b.SSH)
+	client, err := programs.Find(b.SSH)
 	if err != nil {
 		return nil, err
 	}
-	keygen, err := lookUp("ssh-keygen")
+	keygen, err := programs.Find("ssh-keygen")
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +205,8 @@ func (b *Bench) ssh(target string) (*stand, error) {
 	if err := p.run(server, "-D", "-f", config); err != nil {
 		return nil, err
 	}
-	if err := dials(at[0]); err != nil {
-		return nil, errors.Join(fmt.Errorf("sshd: %w", err), p.stop(), errors.New(p.children[0].Said()))
+	if err := p.children[0].Await(ctx, stopWithin, process.Dials(at[0])); err != nil {
+		return nil, errors.Join(err, p.stop(), errors.New(p.children[0].Said()))
 	}
 	host, port, err := net.SplitHostPort(at[0])
 	if err == nil {
@@ -205,17 +216,5 @@ func (b *Bench) ssh(target string) (*stand, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
-	return p.stand(at[1]), nil
-}
-
-// dials returns when an address accepts connections.
-func dials(address string) (err error) {
-	for began := time.Now(); time.Since(began) < stopWithin; {
-		var c net.Conn
-		if c, err = net.DialTimeout("tcp", address, time.Second); err == nil {
-			return c.Close()
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return err
+	return p.stand(ctx, at[1])
 }

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/peers"
 )
@@ -27,7 +28,7 @@ func (l local) Received() (messages, bytes int64, err error) {
 }
 
 func (l local) Await(messages, bytes int64, limit time.Duration) error {
-	for end := time.Now().Add(limit); time.Now().Before(end); pause(context.Background(), time.Millisecond) {
+	for end := time.Now().Add(limit); time.Now().Before(end); _ = lifecycle.Sleep(context.Background(), time.Millisecond) {
 		if m, b := l.sink.Totals(); m >= messages && b >= bytes {
 			return nil
 		}

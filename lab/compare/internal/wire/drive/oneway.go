@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/peers"
 )
@@ -73,7 +74,7 @@ func verify(r Remote, sent, bytes int64) error {
 // sendAll runs every sender for d and returns how many messages they sent.
 func sendAll(ctx context.Context, senders []peers.Sender, size int, d time.Duration) (int64, error) {
 	run := startSenders(ctx, senders, size)
-	pause(ctx, d)
+	_ = lifecycle.Sleep(ctx, d)
 	return run.stop()
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/peers"
 )
@@ -89,13 +90,13 @@ func requests(ctx context.Context, s peers.Session, r Remote, o measure.Options,
 		}
 		return sum
 	}
-	pause(ctx, o.Warmup)
+	_ = lifecycle.Sleep(ctx, o.Warmup)
 	m, meter := &measure.Measurement{}, (*measure.Meter)(nil)
 	meter, err = measure.StartMeter(r)
 	if err == nil {
 		timing.Store(true)
 		before := total()
-		pause(ctx, o.Duration)
+		_ = lifecycle.Sleep(ctx, o.Duration)
 		m.Ops = total() - before
 		err = meter.Stop(m)
 	}
@@ -155,14 +156,4 @@ func roundTrip(ctx context.Context, s peers.Session, r Remote, o measure.Options
 	m.Bytes = m.Ops * peers.SmallSize
 	m.Latency = measure.LatencyOf(h)
 	return m, err
-}
-
-// pause waits for d, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

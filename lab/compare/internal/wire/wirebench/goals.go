@@ -19,14 +19,14 @@ func Goals() []harness.Goal {
 		{
 			Name: "request", Title: "requests of 64 B, one connection, 100 in flight",
 			Metric: harness.OpsPerSecond, Base: "grpc",
-			Contenders: contenders(drive.Requests, multiplexing...),
-			Bars:       []harness.Bar{{Contender: "wire", Base: "grpc", Metric: harness.OpsPerSecond, Pass: 12, Stretch: 20}},
+			Contenders: harness.Contenders(drive.Requests, "", multiplexing...),
+			Bars:       []harness.Bar{harness.AtLeast("wire", "grpc", harness.OpsPerSecond, 12, 20)},
 		},
 		{
 			Name: "roundtrip", Title: "requests of 64 B, one connection, one at a time",
 			Metric: harness.P50, Base: "raw",
-			Contenders: contenders(drive.RoundTrip, append([]string{"raw"}, multiplexing...)...),
-			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
+			Contenders: harness.Contenders(drive.RoundTrip, "", append([]string{"raw"}, multiplexing...)...),
+			Bars:       []harness.Bar{harness.AtMost("wire", "raw", harness.P50, 1.25, 1.08)},
 		},
 		pinnedGoal("apart", harness.Apart, "two processors"),
 		pinnedGoal("together", harness.Together, "one processor"),
@@ -34,14 +34,14 @@ func Goals() []harness.Goal {
 		{
 			Name: "bulk", Title: "one stream, writes of 64 KiB",
 			Metric: harness.BytesPerSecond, Base: "raw",
-			Contenders: contenders(drive.Bulk, append([]string{"raw"}, multiplexing...)...),
-			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.BytesPerSecond, Pass: 0.90, Stretch: 0.97}},
+			Contenders: harness.Contenders(drive.Bulk, "", append([]string{"raw"}, multiplexing...)...),
+			Bars:       []harness.Bar{harness.AtLeast("wire", "raw", harness.BytesPerSecond, 0.90, 0.97)},
 		},
 		{
 			Name: "tls", Title: "one stream, writes of 64 KiB, TLS 1.3",
 			Metric: harness.BytesPerSecond, Base: "raw",
-			Contenders: overTLS(contenders(drive.Bulk, "raw", "wire", "grpc", "drpc", "yamux", "smux")),
-			Bars:       []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.BytesPerSecond, Pass: 0.95, Stretch: 1.1}},
+			Contenders: overTLS(harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc", "drpc", "yamux", "smux")),
+			Bars:       []harness.Bar{harness.AtLeast("wire", "raw", harness.BytesPerSecond, 0.95, 1.1)},
 		},
 		besideGoal(),
 		wanGoal(),
@@ -59,19 +59,17 @@ func Goals() []harness.Goal {
 // also returns the function that writes the second figure of a contender: the latencies where the
 // first is a rate, the rate of the streams where it is a latency beside them.
 func also(m harness.Metric, op measure.Operation) func(median func(harness.Metric) string) string {
-	return func(median func(harness.Metric) string) string {
-		switch {
-		case op == drive.Posts || op == drive.Bulk:
-			return median(harness.BytesPerSecond)
-		case op == drive.Requests:
-			return median(harness.P50) + " / " + median(harness.P99)
-		case op == drive.Beside:
-			return median(harness.P50) + ", streams " + median(harness.BytesPerSecond)
-		case m == harness.P50:
-			return median(harness.P99)
-		}
-		return median(harness.P50)
+	switch {
+	case op == drive.Posts || op == drive.Bulk:
+		return harness.Columns("%s", harness.BytesPerSecond)
+	case op == drive.Requests:
+		return harness.Columns("%s / %s", harness.P50, harness.P99)
+	case op == drive.Beside:
+		return harness.Columns("%s, streams %s", harness.P50, harness.BytesPerSecond)
+	case m == harness.P50:
+		return harness.Columns("%s", harness.P99)
 	}
+	return harness.Columns("%s", harness.P50)
 }
 
 func alsoTitle(m harness.Metric) string {
@@ -89,30 +87,26 @@ func alsoTitle(m harness.Metric) string {
 // pinnedGoal is the round trip with both processes bound. Its bar is that of
 // roundtrip, in figures that stay.
 func pinnedGoal(name string, pin harness.Pin, where string) harness.Goal {
-	all := contenders(drive.RoundTrip, "raw", "wire", "drpc", "yamux", "smux")
-	for i := range all {
-		all[i].Pin = pin
-	}
 	return harness.Goal{
 		Name: name, Title: "requests of 64 B, one at a time, the processes bound to " + where,
-		Metric: harness.P50, Base: "raw", Contenders: all,
-		Bars: []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.P50, Pass: 1.25, Stretch: 1.08, AtMost: true}},
+		Metric: harness.P50, Base: "raw", Contenders: harness.Contenders(drive.RoundTrip, pin, "raw", "wire", "drpc", "yamux", "smux"),
+		Bars: []harness.Bar{harness.AtMost("wire", "raw", harness.P50, 1.25, 1.08)},
 	}
 }
 
 // postGoal has the bulk rate of raw TCP among its rounds, which bounds the rate of any message over
 // the socket.
 func postGoal() harness.Goal {
-	posts := contenders(drive.Posts, multiplexing...)
-	bulk := contenders(drive.Bulk, "raw")
+	posts := harness.Contenders(drive.Posts, "", multiplexing...)
+	bulk := harness.Contenders(drive.Bulk, "", "raw")
 	bulk[0].Name, bulk[0].Base = "raw bulk", "raw bulk" // writes do not compare with messages
 	return harness.Goal{
 		Name: "post", Title: "one-way messages of 64 B from 100 goroutines, one connection",
 		Metric: harness.OpsPerSecond, Base: "grpc",
 		Contenders: append(bulk, posts...),
 		Bars: []harness.Bar{
-			{Contender: "wire", Base: "grpc", Metric: harness.OpsPerSecond, Pass: 12},
-			{Contender: "wire", Base: "raw bulk", Metric: harness.BytesPerSecond, Pass: 0.25, Stretch: 0.45},
+			harness.AtLeast("wire", "grpc", harness.OpsPerSecond, 12, 0),
+			harness.AtLeast("wire", "raw bulk", harness.BytesPerSecond, 0.25, 0.45),
 		},
 	}
 }
@@ -129,14 +123,14 @@ func besideGoal() harness.Goal {
 		Name: "beside", Title: fmt.Sprintf("requests of 64 B at %.0f/s beside %d bulk streams on the same connection",
 			1/drive.Pace.Seconds(), drive.BulkStreams),
 		Metric: harness.P99, Contenders: all,
-		Bars: []harness.Bar{{Contender: "wire", Base: "wire alone", Metric: harness.P99, Pass: 3, AtMost: true}},
+		Bars: []harness.Bar{harness.AtMost("wire", "wire alone", harness.P99, 3, 0)},
 	}
 }
 
 // wanGoal has the bar on the rate of a stream once its window has grown, and shows the rate from
 // its first byte on.
 func wanGoal() harness.Goal {
-	all := contenders(drive.Bulk, "raw", "wire", "grpc", "drpc", "yamux", "smux")
+	all := harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc", "drpc", "yamux", "smux")
 	for _, peer := range []string{"raw", "wire", "grpc"} {
 		all = append(all, harness.Contender{
 			Name: peer + " from cold", Peer: peer, Operation: drive.Bulk, Cold: true, Base: "raw from cold",
@@ -148,17 +142,9 @@ func wanGoal() harness.Goal {
 	return harness.Goal{
 		Name: "wan", Title: "one stream, writes of 64 KiB, across 1 Gbit/s with a round trip of 50 ms",
 		Metric: harness.BytesPerSecond, Base: "raw", Contenders: all,
-		Bars:   []harness.Bar{{Contender: "wire", Base: "raw", Metric: harness.BytesPerSecond, Pass: 0.90, Stretch: 0.95}},
+		Bars:   []harness.Bar{harness.AtLeast("wire", "raw", harness.BytesPerSecond, 0.90, 0.95)},
 		Longer: 3,
 	}
-}
-
-func contenders(op measure.Operation, names ...string) []harness.Contender {
-	all := make([]harness.Contender, len(names))
-	for i, name := range names {
-		all[i] = harness.Contender{Name: name, Peer: name, Operation: op}
-	}
-	return all
 }
 
 func overTLS(all []harness.Contender) []harness.Contender {

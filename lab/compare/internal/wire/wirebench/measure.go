@@ -2,6 +2,7 @@ package wirebench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/drive"
 	"paddock/lab/compare/internal/wire/peers"
+	"paddock/lab/process"
 	"paddock/wire/wiretest"
 )
 
@@ -58,7 +60,7 @@ func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Mea
 		if err := server.Profile(t.Profile + "-server.pprof"); err != nil {
 			return nil, err
 		}
-		stop, failed := harness.Profile(t.Profile + "-client.pprof")
+		stop, failed := process.Profile(t.Profile + "-client.pprof")
 		if failed != nil {
 			return nil, failed
 		}
@@ -72,15 +74,15 @@ func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Mea
 var link = wiretest.LinkConfig{Rate: 125e6, Delay: 25 * time.Millisecond}
 
 // ServeRelay is the link's process: it passes connections on to addr across the
-// emulated link, until in ends. Its lines are those of [Serve].
+// emulated link, until in ends. Its input and output are those of [Serve].
 func ServeRelay(addr string, in io.Reader, out io.Writer) error {
 	shaper, err := wiretest.NewShaper(addr, link)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, lineReady+"\n", shaper.Addr(), "")
-	if err == nil {
-		err = answer(&peers.Sink{}, in, out)
+	to := json.NewEncoder(out)
+	if err = to.Encode(reply{Addr: shaper.Addr().String()}); err == nil {
+		err = answer(&peers.Sink{}, in, to)
 	}
 	return errors.Join(err, shaper.Close())
 }

@@ -1,9 +1,8 @@
 package wirebench
 
 import (
-	"bufio"
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,26 +18,24 @@ import (
 	"paddock/lab/process"
 )
 
-// The server is this program again. It gets commands by lines on its standard input and answers
-// each with one line; when the input ends, so does the server, however the measuring process ended.
-//
-//	                  ready ADDRESS [CERTIFICATE]
-//	usage             usage USER SYSTEM               nanoseconds so far
-//	received          received MESSAGES BYTES
-//	profile FILE      profiling                       from now until it ends
-//	await M B LIMIT   received MESSAGES BYTES         once both are reached, or after LIMIT ns
-//
-// A line that begins with "unsupported " or "error " says why instead.
-const (
-	lineReady       = "ready %s %s"
-	lineUsage       = "usage %d %d"
-	lineReceived    = "received %d %d"
-	lineAwait       = "await %d %d %d"
-	lineProfile     = "profile %q"
-	lineProfiling   = "profiling"
-	lineUnsupported = "unsupported "
-	lineError       = "error "
-)
+// command is what the measuring process asks of a server, which is this program again. It goes to
+// the server's standard input as a line of JSON, and the server answers with a reply. When the
+// input ends, so does the server, however the measuring process ended.
+type command struct {
+	Do              string        // "usage", "received", "await" or "profile"
+	Messages, Bytes int64         // await: it returns when both have been received
+	Limit           time.Duration // await: or after this time
+	File            string        // profile: it is of the time from now until the end
+}
+
+// reply is the answer to a command. The first reply comes by itself, and has the address.
+type reply struct {
+	Addr               string
+	Certificate        []byte        // DER; nil without TLS
+	Usage              measure.Usage // so far
+	Messages, Bytes    int64         // received
+	Unsupported, Error string        // why not, instead
+}
 
 // awaitEvery is the interval at which a server looks whether the awaited messages have come.
 const awaitEvery = 100 * time.Microsecond
@@ -50,19 +47,17 @@ func Serve(peer peers.Peer, withTLS bool, in io.Reader, out io.Writer) error {
 		return err
 	}
 	stop, err := peer.Serve(svc)
+	to := json.NewEncoder(out)
 	if errors.Is(err, errors.ErrUnsupported) {
 		svc.Listener.Close()
-		_, err = fmt.Fprintln(out, lineUnsupported+err.Error())
-		return err
+		return to.Encode(reply{Unsupported: err.Error()})
 	}
 	if err != nil {
 		svc.Listener.Close()
-		_, saying := fmt.Fprintln(out, lineError+err.Error())
-		return errors.Join(err, saying)
+		return errors.Join(err, to.Encode(reply{Error: err.Error()}))
 	}
-	_, err = fmt.Fprintf(out, lineReady+"\n", svc.Addr, base64.StdEncoding.EncodeToString(certificate))
-	if err == nil {
-		err = answer(svc.Sink, in, out)
+	if err = to.Encode(reply{Addr: svc.Addr, Certificate: certificate}); err == nil {
+		err = answer(svc.Sink, in, to)
 	}
 	return errors.Join(err, stop())
 }
@@ -83,62 +78,41 @@ func newService(withTLS bool) (*peers.Service, []byte, error) {
 	return svc, certificate, nil
 }
 
-// desk answers the lines of one server.
-type desk struct {
-	sink *peers.Sink
-	stop func() error // ends the profile; nil without one
-}
-
-// answer answers lines until there are no more.
-func answer(sink *peers.Sink, in io.Reader, out io.Writer) (err error) {
-	d := &desk{sink: sink}
-	defer func() {
-		if d.stop != nil {
-			err = errors.Join(err, d.stop())
+// answer answers commands until there are no more.
+func answer(sink *peers.Sink, in io.Reader, to *json.Encoder) (err error) {
+	stop := func() error { return nil } // ends the profile
+	defer func() { err = errors.Join(err, stop()) }()
+	for from := json.NewDecoder(in); ; {
+		var c command
+		if err := from.Decode(&c); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
 		}
-	}()
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		if _, err := fmt.Fprintln(out, d.answer(lines.Text())); err != nil {
+		var r reply
+		var failed error
+		switch c.Do {
+		case "usage":
+			r.Usage, failed = measure.OwnUsage()
+		case "await":
+			await(sink, c.Messages, c.Bytes, c.Limit)
+		case "profile":
+			if end, err := process.Profile(c.File); err == nil {
+				stop = end
+			} else {
+				failed = err
+			}
+		case "received":
+		default:
+			failed = errors.New("no such command")
+		}
+		if r.Messages, r.Bytes = sink.Totals(); failed != nil {
+			r.Error = failed.Error()
+		}
+		if err := to.Encode(r); err != nil {
 			return err
 		}
 	}
-	return lines.Err()
-}
-
-func (d *desk) answer(line string) string {
-	command, _, _ := strings.Cut(line, " ")
-	switch command {
-	case "usage":
-		u, err := measure.OwnUsage()
-		if err != nil {
-			return lineError + err.Error()
-		}
-		return fmt.Sprintf(lineUsage, u.User, u.System)
-	case "await":
-		var messages, bytes int64
-		var limit time.Duration
-		if _, err := fmt.Sscanf(line, lineAwait, &messages, &bytes, &limit); err != nil {
-			return lineError + err.Error()
-		}
-		await(d.sink, messages, bytes, limit)
-	case "profile":
-		var file string
-		if _, err := fmt.Sscanf(line, lineProfile, &file); err != nil {
-			return lineError + err.Error()
-		}
-		stop, err := harness.Profile(file)
-		if err != nil {
-			return lineError + err.Error()
-		}
-		d.stop = stop
-		return lineProfiling
-	case "received":
-	default:
-		return lineError + "no such command"
-	}
-	messages, bytes := d.sink.Totals()
-	return fmt.Sprintf(lineReceived, messages, bytes)
 }
 
 func await(sink *peers.Sink, messages, bytes int64, limit time.Duration) {
@@ -154,10 +128,9 @@ type Server struct {
 	Addr        string
 	Certificate []byte // DER; nil without TLS
 
-	command *exec.Cmd
-	wait    func() error
-	input   io.WriteCloser
-	output  *bufio.Reader
+	wait   func() error
+	input  io.WriteCloser
+	output *json.Decoder
 }
 
 var _ drive.Remote = (*Server)(nil)
@@ -166,102 +139,79 @@ var _ drive.Remote = (*Server)(nil)
 // program and the arguments that make it call Serve; where is nil to let the
 // kernel choose.
 func start(ctx context.Context, argv []string, where *harness.Placement) (*Server, error) {
-	s := &Server{command: exec.CommandContext(ctx, argv[0], argv[1:]...)}
+	s, cmd := &Server{}, exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var stderr strings.Builder
-	s.command.Stderr = &stderr
-	output, err := s.command.StdoutPipe()
+	cmd.Stderr = &stderr
+	output, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if s.input, err = s.command.StdinPipe(); err != nil {
+	if s.input, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if s.wait, err = process.Start(s.command, process.Options{Place: where.Start}); err != nil {
+	if s.wait, err = process.Start(cmd, process.Options{Place: where.Start}); err != nil {
 		return nil, err
 	}
-	s.output = bufio.NewReader(output)
-	if err := s.ready(); err != nil {
+	s.output = json.NewDecoder(output)
+	first, err := s.read()
+	if err != nil {
 		s.input.Close()
 		_ = s.wait() // its output says more than its status
 		return nil, fmt.Errorf("%w%s", err, stderr.String())
 	}
+	s.Addr, s.Certificate = first.Addr, first.Certificate
 	return s, nil
 }
 
-func (s *Server) ready() error {
-	line, err := s.readLine()
-	if err != nil {
-		return err
+func (s *Server) read() (r reply, err error) {
+	if err := s.output.Decode(&r); err != nil {
+		return r, fmt.Errorf("the server's process ended: %w", err)
 	}
-	fields := strings.Fields(line)
-	if len(fields) < 2 || fields[0] != "ready" {
-		return fmt.Errorf("not a server: %q", line)
+	if r.Unsupported != "" {
+		return r, fmt.Errorf("%s: %w", strings.TrimSuffix(r.Unsupported, ": "+errors.ErrUnsupported.Error()), errors.ErrUnsupported)
 	}
-	s.Addr = fields[1]
-	if len(fields) > 2 {
-		s.Certificate, err = base64.StdEncoding.DecodeString(fields[2])
+	if r.Error != "" {
+		return r, fmt.Errorf("the server: %s", r.Error)
 	}
-	return err
+	return r, nil
 }
 
-func (s *Server) readLine() (string, error) {
-	line, err := s.output.ReadString('\n')
-	if err != nil {
-		return "", fmt.Errorf("the server's process ended: %w", err)
+func (s *Server) ask(c command) (reply, error) {
+	if err := json.NewEncoder(s.input).Encode(c); err != nil {
+		return reply{}, err
 	}
-	line = strings.TrimSuffix(line, "\n")
-	if why, ok := strings.CutPrefix(line, lineUnsupported); ok {
-		return "", fmt.Errorf("%s: %w", strings.TrimSuffix(why, ": "+errors.ErrUnsupported.Error()), errors.ErrUnsupported)
-	}
-	if why, ok := strings.CutPrefix(line, lineError); ok {
-		return "", fmt.Errorf("the server: %s", why)
-	}
-	return line, nil
-}
-
-// ask sends one line and reads the answer into values.
-func (s *Server) ask(line, format string, values ...any) error {
-	if _, err := fmt.Fprintln(s.input, line); err != nil {
-		return err
-	}
-	got, err := s.readLine()
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Sscanf(got, format, values...); err != nil {
-		return fmt.Errorf("the server answered %q to %q", got, line)
-	}
-	return nil
+	return s.read()
 }
 
 // Usage implements drive.Remote.
-func (s *Server) Usage() (u measure.Usage, err error) {
-	err = s.ask("usage", lineUsage, &u.User, &u.System)
-	return u, err
+func (s *Server) Usage() (measure.Usage, error) {
+	r, err := s.ask(command{Do: "usage"})
+	return r.Usage, err
 }
 
 // Received implements drive.Remote.
 func (s *Server) Received() (messages, bytes int64, err error) {
-	err = s.ask("received", lineReceived, &messages, &bytes)
-	return messages, bytes, err
+	r, err := s.ask(command{Do: "received"})
+	return r.Messages, r.Bytes, err
 }
 
 // Await implements drive.Remote.
 func (s *Server) Await(messages, bytes int64, limit time.Duration) error {
-	var gotMessages, gotBytes int64
-	if err := s.ask(fmt.Sprintf(lineAwait, messages, bytes, limit), lineReceived, &gotMessages, &gotBytes); err != nil {
+	got, err := s.ask(command{Do: "await", Messages: messages, Bytes: bytes, Limit: limit})
+	if err != nil {
 		return err
 	}
-	if gotMessages < messages || gotBytes < bytes {
+	if got.Messages < messages || got.Bytes < bytes {
 		return fmt.Errorf("within %v %d messages and %d bytes arrived, of %d and %d",
-			limit, gotMessages, gotBytes, messages, bytes)
+			limit, got.Messages, got.Bytes, messages, bytes)
 	}
 	return nil
 }
 
 // Profile writes a profile of the server's CPU into a file, from now until Stop.
 func (s *Server) Profile(file string) error {
-	return s.ask(fmt.Sprintf(lineProfile, file), lineProfiling)
+	_, err := s.ask(command{Do: "profile", File: file})
+	return err
 }
 
 // Stop ends the process and waits for it.

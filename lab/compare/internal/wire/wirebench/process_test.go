@@ -2,12 +2,14 @@ package wirebench
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,28 +26,41 @@ var counting = peers.Peer{
 	},
 }
 
-func TestServeAnswersLines(t *testing.T) {
+func TestServeAnswersCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu.pprof")
-	in := strings.Join([]string{
-		"received", "await 3 192 0", "await 4 192 1000", "await 3 192 60000000000", "await soon", "sing",
-		fmt.Sprintf(lineProfile, file), fmt.Sprintf(lineProfile, filepath.Join(file, "none")),
-	}, "\n")
-	var out bytes.Buffer
-	if err := Serve(counting, true, strings.NewReader(in), &out); err != nil {
+	var in, out bytes.Buffer
+	commands := json.NewEncoder(&in)
+	for _, c := range []command{
+		{Do: "received"},
+		{Do: "await", Messages: 3, Bytes: 192},
+		{Do: "await", Messages: 4, Bytes: 192, Limit: time.Microsecond},
+		{Do: "await", Messages: 3, Bytes: 192, Limit: time.Minute},
+		{Do: "sing"},
+		{Do: "profile", File: file},
+		{Do: "profile", File: filepath.Join(file, "none")},
+	} {
+		if err := commands.Encode(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Serve(counting, true, &in, &out); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	want := []string{
-		"ready 127.0.0.1:", "received 3 192", "received 3 192", "received 3 192", "received 3 192",
-		"error ", "error no such command", "profiling", "error ",
-	}
-	if len(lines) != len(want) {
-		t.Fatalf("got %q", lines)
-	}
-	for i, line := range lines {
-		if !strings.HasPrefix(line, want[i]) {
-			t.Errorf("line %d: got %q, want %q", i, line, want[i])
+	replies := json.NewDecoder(&out)
+	for i, wantError := range []string{"", "", "", "", "", "no such command", "", "not a directory"} {
+		var r reply
+		if err := replies.Decode(&r); err != nil {
+			t.Fatalf("reply %d: %v", i, err)
 		}
+		if (r.Error == "") != (wantError == "") || !strings.Contains(r.Error, wantError) {
+			t.Errorf("reply %d: the error %q, want %q", i, r.Error, wantError)
+		}
+		if first := i == 0; first != strings.HasPrefix(r.Addr, "127.0.0.1:") || first != (r.Certificate != nil) || first != (r.Messages != 3 || r.Bytes != 192) {
+			t.Errorf("reply %d: %+v", i, r)
+		}
+	}
+	if err := replies.Decode(new(reply)); !errors.Is(err, io.EOF) {
+		t.Errorf("behind the last reply: %v", err)
 	}
 }
 
@@ -54,13 +69,13 @@ func TestServeSaysWhyItDoesNot(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("not over TLS: %w", errors.ErrUnsupported), "unsupported not over TLS: unsupported operation\n"},
-		{io.ErrUnexpectedEOF, "error unexpected EOF\n"},
+		{fmt.Errorf("not over TLS: %w", errors.ErrUnsupported), `"Unsupported":"not over TLS: unsupported operation"`},
+		{io.ErrUnexpectedEOF, `"Error":"unexpected EOF"`},
 	} {
 		peer := peers.Peer{Serve: func(*peers.Service) (func() error, error) { return nil, tc.err }}
 		var out bytes.Buffer
 		err := Serve(peer, false, strings.NewReader(""), &out)
-		if out.String() != tc.want || errors.Is(tc.err, errors.ErrUnsupported) != (err == nil) {
+		if !strings.Contains(out.String(), tc.want) || errors.Is(tc.err, errors.ErrUnsupported) != (err == nil) {
 			t.Errorf("got %q and %v, want %q", out.String(), err, tc.want)
 		}
 	}

@@ -24,18 +24,10 @@ func (s *state) openAddresses() {
 }
 
 // address is host:port as a value.
-func (s *state) address(text string) *lua.LUserData {
-	u := s.NewUserData()
-	u.Value, u.Metatable = text, s.GetTypeMetatable(addressType)
-	return u
-}
+func (s *state) address(text string) lua.LValue { return s.value(text, addressType) }
 
 func checkAddress(l *lua.LState, i int) string {
-	text, ok := l.CheckUserData(i).Value.(string)
-	if !ok {
-		l.ArgError(i, "an address is expected, as wrk.lookup gives it")
-	}
-	return text
+	return check[string](l, i, "an address is expected, as wrk.lookup gives it")
 }
 
 // lookup is wrk.lookup(host, service): the addresses of a name.

@@ -55,12 +55,12 @@ type ahead struct {
 
 	full  chan *batch   // to be sent; closed at the end. As many as there are batches: it never blocks
 	free  chan *batch   // sent. Likewise
-	stop  chan struct{} // closed by end
+	stop  chan struct{} // closed by tellStop
 	ended sync.WaitGroup
-	once  sync.Once
 
-	filled   chan struct{} // closed when there is no room any more, or no more requests
-	fillOnce sync.Once
+	filled     chan struct{} // closed when there is no room any more, or no more requests
+	tellStop   func()
+	tellFilled func()
 
 	// Of the sender.
 	pending []*batch // the first one is sent from
@@ -72,7 +72,11 @@ type ahead struct {
 }
 
 func newAhead(t *state) *ahead {
-	return &ahead{t: t, full: make(chan *batch, batches), free: make(chan *batch, batches), stop: make(chan struct{}), filled: make(chan struct{}), next: &batch{}, made: 1}
+	stop, filled := make(chan struct{}), make(chan struct{})
+	return &ahead{
+		t: t, full: make(chan *batch, batches), free: make(chan *batch, batches), next: &batch{}, made: 1,
+		stop: stop, tellStop: sync.OnceFunc(func() { close(stop) }), filled: filled, tellFilled: sync.OnceFunc(func() { close(filled) }),
+	}
 }
 
 // first makes the first request, on the caller's goroutine.
@@ -92,7 +96,7 @@ func (a *ahead) start() { a.ended.Go(a.run) }
 
 // end ends it, and waits for it.
 func (a *ahead) end() {
-	a.once.Do(func() { close(a.stop) })
+	a.tellStop()
 	a.ended.Wait()
 }
 
@@ -149,8 +153,6 @@ func (a *ahead) handOver() bool {
 	}
 	return true
 }
-
-func (a *ahead) tellFilled() { a.fillOnce.Do(func() { close(a.filled) }) }
 
 // make calls the script for one text of requests, and puts them into the batch.
 func (a *ahead) make() error {

@@ -50,14 +50,8 @@ func (s *state) openFile(l *lua.LState) int {
 		l.Push(lua.LString(err.Error()))
 		return 2
 	}
-	l.Push(s.file(text))
+	l.Push(s.value(&file{text: text}, fileType))
 	return 1
-}
-
-func (s *state) file(text string) *lua.LUserData {
-	u := s.NewUserData()
-	u.Value, u.Metatable = &file{text: text}, s.GetTypeMetatable(fileType)
-	return u
 }
 
 // linesOf is io.lines.
@@ -71,10 +65,7 @@ func (s *state) linesOf(l *lua.LState) int {
 }
 
 func checkFile(l *lua.LState) *file {
-	f, ok := l.CheckUserData(1).Value.(*file)
-	if !ok {
-		l.ArgError(1, "a file is expected")
-	}
+	f := check[*file](l, 1, "a file is expected")
 	if f.closed {
 		l.RaiseError("the file has been closed")
 	}

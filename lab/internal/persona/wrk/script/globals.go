@@ -32,6 +32,23 @@ func (s *state) setWrk() {
 	s.openStats()
 }
 
+// value returns a Go value as a value of a type in the interpreter's registry.
+func (s *state) value(v any, typeName string) lua.LValue {
+	u := s.NewUserData()
+	u.Value, u.Metatable = v, s.GetTypeMetatable(typeName)
+	return u
+}
+
+// check returns argument i, which such a value has to be. Otherwise the script fails, and why says
+// so.
+func check[T any](l *lua.LState, i int, why string) T {
+	v, ok := l.CheckUserData(i).Value.(T)
+	if !ok {
+		l.ArgError(i, why)
+	}
+	return v
+}
+
 // setRequest makes wrk.request, which gives the same text each time.
 func (s *state) setRequest() error {
 	s.Push(s.wrk.RawGetString("format"))

@@ -66,19 +66,9 @@ func (s *state) openStats() {
 	})
 }
 
-func checkStats(l *lua.LState) *figures {
-	f, ok := l.CheckUserData(1).Value.(*figures)
-	if !ok {
-		l.ArgError(1, "statistics are expected")
-	}
-	return f
-}
+func checkStats(l *lua.LState) *figures { return check[*figures](l, 1, "statistics are expected") }
 
-func (s *state) stats(of *wrk.Stats) lua.LValue {
-	u := s.NewUserData()
-	u.Value, u.Metatable = &figures{Stats: of}, s.GetTypeMetatable(statsType)
-	return u
-}
+func (s *state) stats(of *wrk.Stats) lua.LValue { return s.value(&figures{Stats: of}, statsType) }
 
 // Truth holds the arguments of done() that wrk does not have.
 type Truth struct {

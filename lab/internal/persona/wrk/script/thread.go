@@ -39,19 +39,9 @@ func (s *state) openThreads() {
 }
 
 // thread is t as a value of interpreter s.
-func (s *state) thread(t *state) *lua.LUserData {
-	u := s.NewUserData()
-	u.Value, u.Metatable = t, s.GetTypeMetatable(threadType)
-	return u
-}
+func (s *state) thread(t *state) lua.LValue { return s.value(t, threadType) }
 
-func checkThread(l *lua.LState) *state {
-	t, ok := l.CheckUserData(1).Value.(*state)
-	if !ok {
-		l.ArgError(1, "a thread is expected")
-	}
-	return t
-}
+func checkThread(l *lua.LState) *state { return check[*state](l, 1, "a thread is expected") }
 
 // getGlobal is thread:get.
 func (s *state) getGlobal(l *lua.LState) int {

@@ -1,106 +1,84 @@
 package spawn
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
 
-// process is a running program and the lines that it has logged.
+// process is a running program, whose output goes to a file.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it has ended and its log was read to the end
+	log  string
+	done chan struct{} // closed when it has ended
 	err  error         // how it ended; read it after done
-
-	mu   sync.Mutex
-	log  []string
-	more chan struct{} // closed and replaced when log grows
 }
 
 // start runs the program.
-func start(program string, args ...string) (*process, error) {
+func start(log, program string, args ...string) (*process, error) {
 	if program == "" {
 		return nil, errors.New(Variable + " is not set")
 	}
-	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{}), more: make(chan struct{})}
-	read, write, err := os.Pipe()
+	f, err := os.Create(log)
 	if err != nil {
 		return nil, err
 	}
-	p.cmd.Stdout, p.cmd.Stderr = write, write
-	err = errors.Join(p.cmd.Start(), write.Close())
-	if err != nil {
-		read.Close()
+	p := &process{cmd: exec.Command(program, args...), log: log, done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = f, f
+	if err := errors.Join(p.cmd.Start(), f.Close()); err != nil {
 		return nil, err
 	}
-	go p.run(read)
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
 	return p, nil
 }
 
-// run reads the log until the process ends.
-func (p *process) run(log io.ReadCloser) {
-	defer close(p.done)
-	defer log.Close()
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		p.mu.Lock()
-		p.log = append(p.log, lines.Text())
-		close(p.more)
-		p.more = make(chan struct{})
-		p.mu.Unlock()
-	}
-	p.err = p.cmd.Wait()
+// logged returns the log so far.
+func (p *process) logged() string {
+	text, _ := os.ReadFile(p.log) // without it nothing is found
+	return string(text)
 }
 
-// lines returns how many there are.
-func (p *process) lines() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.log)
-}
+// lookEvery is the time between two looks at the log.
+const lookEvery = 5 * time.Millisecond
 
-// await returns the first of the texts that a line holds, from the given line on.
+// await returns the first of the texts that the log holds from a place on.
 func (p *process) await(from int, texts ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	looks := time.NewTicker(lookEvery)
+	defer looks.Stop()
 	for {
-		p.mu.Lock()
-		lines, more := p.log[from:], p.more
-		p.mu.Unlock()
-		for _, line := range lines {
-			for _, text := range texts {
-				if strings.Contains(line, text) {
-					return text, nil
-				}
-			}
-		}
-		from += len(lines)
+		ended := false
 		select {
-		case <-more:
+		case <-looks.C:
 		case <-p.done:
-			if p.lines() == from {
-				return "", fmt.Errorf("ended: %v\n%s", p.err, p.tail())
-			}
+			ended = true
 		case <-ctx.Done():
 			return "", fmt.Errorf("did not log %q within %v:\n%s", texts, patience, p.tail())
+		}
+		lines := p.logged()[from:]
+		if i := slices.IndexFunc(texts, func(text string) bool { return strings.Contains(lines, text) }); i >= 0 {
+			return texts[i], nil
+		}
+		if ended {
+			return "", fmt.Errorf("ended: %v\n%s", p.err, p.tail())
 		}
 	}
 }
 
 // tail returns the last lines of the log.
 func (p *process) tail() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.log[max(0, len(p.log)-20):], "\n")
+	lines := strings.Split(strings.TrimSuffix(p.logged(), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
 func (p *process) signal(s os.Signal) error { return p.cmd.Process.Signal(s) }

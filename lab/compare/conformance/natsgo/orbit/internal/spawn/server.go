@@ -130,7 +130,7 @@ func (s *Server) Start() error {
 	if s.proc != nil {
 		return fmt.Errorf("%s is running", s.Name)
 	}
-	p, err := start(os.Getenv(Variable), "-c", s.file)
+	p, err := start(s.file+".log", os.Getenv(Variable), "-c", s.file)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (s *Server) Reload() error {
 	if s.proc == nil {
 		return fmt.Errorf("%s is stopped", s.Name)
 	}
-	from := s.proc.lines()
+	from := len(s.proc.logged())
 	if err := s.proc.signal(syscall.SIGHUP); err != nil {
 		return err
 	}

@@ -1,44 +1,10 @@
 package http1
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 )
-
-// Expect is a condition on the body of an answer; an answer that breaks it counts as
-// load.ClassBody. The zero value accepts any body. The answers to HEAD, and 204 and 304, have none
-// and are not checked.
-type Expect struct {
-	Length     int64  // bytes; 0 = any
-	SameLength bool   // as many as the first answer of the run
-	Body       []byte // these bytes; nil = any
-}
-
-// check is the state of the check of one body.
-type check struct {
-	bare    bool // there is none, whatever is expected
-	differs bool // from Expect.Body
-}
-
-// compare takes the part of a body that begins at a place.
-func (c *check) compare(want []byte, at int64, data []byte) {
-	rest := want[min(at, int64(len(want))):]
-	c.differs = c.differs || len(data) > len(rest) || !bytes.Equal(rest[:len(data)], data)
-}
-
-// expected reports whether a complete body meets the condition.
-func (c *Codec) expected(length int64, k check) bool {
-	e := &c.Expect
-	if k.bare {
-		return true
-	}
-	if e.SameLength && length+1 != c.length.Load() && !c.length.CompareAndSwap(0, length+1) {
-		return length+1 == c.length.Load()
-	}
-	return (e.Length == 0 || length == e.Length) && (e.Body == nil || !k.differs && length == int64(len(e.Body)))
-}
 
 // Statuses is a set of statuses.
 type Statuses [1000]bool
