@@ -76,7 +76,7 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 	var disk *journaltest.Disk
 	var acknowledged map[string]track.Millis
 	for cut := range times {
-		if cut%50 == 0 { // each cut reads all that the ones before have written
+		if cut%25 == 0 { // each cut reads all that the ones before have written
 			disk, acknowledged = journaltest.NewDisk(), map[string]track.Millis{}
 		}
 		log, err := disk.Open(noSync)

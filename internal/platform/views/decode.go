@@ -38,7 +38,7 @@ type restoredSet struct {
 
 // forget ends the use of decoded views.
 func (s *store) forget() {
-	s.sets, s.decoded = map[track.SetID]*restoredSet{}, map[hash]*storedView{}
+	s.sets, s.decoded, s.order = map[track.SetID]*restoredSet{}, map[hash]*storedView{}, nil
 }
 
 // doc reads a document.
@@ -91,6 +91,10 @@ func (s *store) decode(id []byte) (*storedView, error) {
 	}
 	sortSets(d.view)
 	s.decoded[h] = d
+	if s.order = append(s.order, h); len(s.order) > maxDecoded {
+		delete(s.decoded, s.order[0]) // a replay does not come back to it
+		s.order = s.order[1:]
+	}
 	return d, nil
 }
 

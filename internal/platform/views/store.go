@@ -25,6 +25,7 @@ import (
 const (
 	viewVersion = 1
 	prefix      = "sets/" // of the documents' names in the journal
+	maxDecoded  = 256     // views in memory while records are applied again: checkpoints refer to 64
 	saveBytes   = 4 << 20 // of documents that are written together
 )
 
@@ -59,6 +60,7 @@ type store struct {
 
 	sets    map[track.SetID]*restoredSet // by Decode
 	decoded map[hash]*storedView
+	order   []hash // of decoded
 }
 
 // liveView is a view that records or checkpoints need.
