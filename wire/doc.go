@@ -3,8 +3,8 @@
 // messages both ways). Each of them names a kind, which selects the handler at the other peer.
 // Credit limits the amount of data in flight, so a slow receiver slows its sender down.
 //
-// docs/wire/SPEC.md specifies the format and the effect of every frame; testdata holds vectors
-// and histories for any implementation. docs/guides/wire.md shows how programs use the package.
+// docs/wire/SPEC.md specifies the format and the effect of every frame; its vectors and histories
+// are for any implementation. docs/guides/wire.md shows how programs use the package.
 // docs/GUARANTEES.md lists its promises and the bounds of its memory.
 //
 // # Use
