@@ -59,19 +59,6 @@ func (l *ackLane) begin(base, sentBefore uint64, maxPosts, maxBytes int) {
 	l.acked, l.told, l.last, l.ever = base, base, base, max(base, sentBefore)
 }
 
-// await waits for the gate to open. l.mu is held but for the wait.
-func (l *ackLane) await(ctx context.Context, g *gate) error {
-	changed := g.wait()
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number uint64, err error) {
 	if len(body) > int(frame.LimitFrame.Before) {
 		return 0, fmt.Errorf("%w: %d bytes in a post to be acknowledged", ErrTooLarge, len(body))
@@ -91,7 +78,7 @@ func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number ui
 	}
 	for l.ended == nil && l.full(len(body)) {
 		began := time.Now()
-		err := l.await(ctx, &l.room)
+		err := l.room.await(ctx, &l.mu)
 		l.stalled += time.Since(began)
 		if err != nil {
 			return 0, err
@@ -257,7 +244,7 @@ func (l *ackLane) wait(ctx context.Context, number uint64) error {
 		if l.ended != nil {
 			return l.ended
 		}
-		if err := l.await(ctx, &l.done); err != nil {
+		if err := l.done.await(ctx, &l.mu); err != nil {
 			return err
 		}
 	}

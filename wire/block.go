@@ -106,14 +106,19 @@ func (b *block) release() {
 	if left > 0 {
 		return
 	}
-	if frame.Mangle {
-		for i := range b.buf {
-			b.buf[i] = 0xCC
-		}
-	}
+	spoil(b.buf)
 	switch {
 	case b.pool == nil:
 	case !b.lent || !warmBlocks.push(b):
 		b.pool.Put(b)
+	}
+}
+
+// spoil overwrites bytes that were lent, in builds with the race detector.
+func spoil(b []byte) {
+	if frame.Mangle {
+		for i := range b {
+			b[i] = 0xCC
+		}
 	}
 }

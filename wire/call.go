@@ -12,7 +12,7 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// call is a request that waits for its answer. It is in Conn.ours from when it is
+// call is a request that waits for its answer. It is in slotTable.ours from when it is
 // sent until it is answered or given up, and touched by others only while it is
 // there, under Conn.mu.
 type call struct {
@@ -160,11 +160,11 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	c.mu.Lock()
 	for {
 		number, err := c.kindNumber(kind)
-		wait := &c.slotGate
+		wait := &c.slots.free
 		switch {
 		case err != nil:
-		case c.full():
-			wait, err = &c.postGate, ErrNoCredit
+		case c.out.full():
+			wait, err = &c.sends.room, ErrNoCredit
 		default:
 			call.slot, err = c.m.Request(number, meta, body, o.More)
 		}
@@ -173,19 +173,19 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		}
 		if !errors.Is(err, ErrNoSlot) && !errors.Is(err, ErrNoCredit) {
 			err = c.notSent(err)
-			c.wakeWriter() // a new kind may have been told
+			c.out.wake() // a new kind may have been told
 			c.mu.Unlock()
 			return err
 		}
-		c.mustWrite()
-		if err := c.await(ctx, wait); err != nil {
+		c.out.mustWake()
+		if err := wait.await(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return err
 		}
 	}
 	call.kind, call.takes = kind, c.m.Takes
-	c.whenSlotFree(call.slot, o.SlotFree)
-	if entry := c.local(call.slot); o.More {
+	c.slots.whenFree(call.slot, o.SlotFree)
+	if entry := c.slots.begin(call.slot); o.More {
 		call.stream = c.newStream(call.slot, kind, nil)
 		call.stream.decision = make(chan struct{})
 		entry.stream = call.stream
@@ -193,9 +193,9 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		entry.call = call
 	}
 	if c.out.corked > 0 {
-		c.mustWrite()
+		c.out.mustWake()
 	}
-	c.flushAndUnlock(c.m.Ours.Live > 1)
+	c.out.flushAndUnlock(c.m.Ours.Live > 1)
 	return nil
 }
 
@@ -205,16 +205,6 @@ func (c *Conn) notSent(err error) error {
 		return &lostError{cause: cmp.Or(c.err, c.m.Failure, err)}
 	}
 	return err
-}
-
-// local is the entry of a slot of ours, emptied. c.mu is held.
-func (c *Conn) local(id frame.Slot) *local {
-	i := int(id.Index())
-	for len(c.ours) < i {
-		c.ours = append(c.ours, local{})
-	}
-	c.ours[i-1] = local{}
-	return &c.ours[i-1]
 }
 
 // kindNumber is what the peer knows a kind by. c.mu is held.
@@ -253,9 +243,9 @@ func (c *Conn) wait(ctx context.Context, call *call) error {
 		<-call.answered
 		return nil
 	}
-	c.local(call.slot)
+	c.slots.begin(call.slot)
 	_ = c.m.Cancel(call.slot)
-	c.flushAndUnlock(false)
+	c.out.flushAndUnlock(false)
 	call.recycle()
 	return ctx.Err()
 }
@@ -287,35 +277,4 @@ func (s *Stream) gather(ctx context.Context, dst []byte, at int) ([]byte, error)
 			return dst[:at], err
 		}
 	}
-}
-
-// whenSlotFree registers a function to call when a local slot is free. A nil function is
-// ignored. c.mu is held.
-func (c *Conn) whenSlotFree(id frame.Slot, free func()) {
-	if free == nil {
-		return
-	}
-	if c.slotFree == nil {
-		c.slotFree = map[frame.Slot]func(){}
-	}
-	c.slotFree[id] = free
-	c.m.Watch(id)
-}
-
-// tellSlotFree calls the functions of the slots that have become free. c.mu is held.
-func (c *Conn) tellSlotFree() {
-	for _, id := range c.m.Watched {
-		free := c.slotFree[id]
-		delete(c.slotFree, id)
-		free()
-	}
-	c.m.Watched = c.m.Watched[:0]
-}
-
-// endSlotFree calls all registered functions when the connection ends. c.mu is held.
-func (c *Conn) endSlotFree() {
-	for _, free := range c.slotFree {
-		free()
-	}
-	c.slotFree, c.m.Watched = nil, nil
 }

@@ -74,14 +74,8 @@ func (c *Client) pick(ctx context.Context) (*link, *Conn, error) {
 		if l, conn := c.choose(ctx); conn != nil {
 			return l, conn, nil
 		}
-		changed := c.changed.wait()
-		c.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		c.mu.Lock()
-		if err := ctx.Err(); err != nil {
+		if _ = c.changed.await(ctx, &c.mu); ctx.Err() != nil {
+			err := ctx.Err()
 			if c.last != nil {
 				err = fmt.Errorf("%w; no connection: %v", err, c.last)
 			}

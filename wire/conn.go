@@ -15,9 +15,9 @@ import (
 // Conn is one connection to a peer. All its methods may be called by any number
 // of goroutines at once.
 //
-// A Conn drives a Machine from three sides: a reader feeds it, callers add output, and a writer
-// exists only while there is output. The reader never waits for the writer, nor for a handler
-// that is not Inline.
+// A Conn drives a Machine from three sides: a dispatcher feeds it received frames, callers add
+// output, and a writer exists only while there is output. The dispatcher never waits for the
+// writer, nor for a handler that is not Inline.
 type Conn struct {
 	nc     net.Conn
 	sock   socket
@@ -32,56 +32,30 @@ type Conn struct {
 	ready  chan struct{}  // closed when the peer's HELLO was accepted
 	done   chan struct{}  // closed once nothing is read or written any more
 
-	in reader // the reader's own
+	in dispatcher // the reader goroutine's own
 
 	mu         sync.Mutex // guards all below; never held during I/O or a handler
 	m          *machine.Machine
 	closed     bool
-	delivering bool         // the reader has something that came and was not dealt with
+	delivering bool         // received frames were not dealt with yet
 	err        error        // why closed
-	flushed    bool         // what waited then is sent all the same
-	unserved   bool         // something was under way when the connection ended
-	lane       *sessionLane // set before ready is closed, by the reader
+	flushed    bool         // the output that waited at the end is sent all the same
+	unserved   bool         // work was under way when the connection ended
+	lane       *sessionLane // set before ready is closed, by the dispatcher
 	identity   any
-	timer      *time.Timer
-	ticks      time.Duration         // when timer is due
-	ours       []local               // by index of slot, from 1
-	theirs     []remote              // likewise
-	slotFree   map[frame.Slot]func() // called when the slot of ours is free
-	running    map[string]int        // handlers by kind
 	lastKind   binding
-	keyed      map[postKey][]byte // the conflating lane
-	grown      int                // how much windows have grown, of all streams
-	starved    []*Stream          // streams that wait for credit of the connection
-	starvedAt  time.Duration      // since when
-	postGate   gate               // post credit, or room in the output
-	slotGate   gate               // a slot may be free, or a limit has grown
-	creditGate gate               // credit of the connection
-	ackGate    gate               // more posts were acknowledged
-	flushGate  gate               // something was written
-	idleGate   gate               // nothing is under way
-	drained    gate               // the peer has sent GOAWAY
-	ponged     gate               // a round trip was measured
+	running    map[string]int // handlers by kind
+	idle       gate           // no work is under way
+	drained    gate           // the peer has sent GOAWAY
+	ponged     gate           // a round trip was measured
+	beat       heartbeat
+	slots      slotTable
+	windows    windows
+	sends      postSender
 	out        outbox
 	posts      postLane
-	long       int // bytes of long inline answers that wait for credit
-	rtt        machine.RttFilter
-	epoch      epoch
 	stats      shellStats
 }
-
-// local is what we have begun in a slot; remote what the peer has.
-type (
-	local struct {
-		call   *call
-		stream *Stream
-		until  time.Duration // when a stream that was closed is reset; 0: it was not
-	}
-	remote struct {
-		request *Request
-		stream  *Stream
-	}
-)
 
 // binding remembers the kind that was used last: comparing a name with itself is
 // cheaper than looking it up.
@@ -134,16 +108,17 @@ func newConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 	}
 	c.m.SentBefore(c.config.sentBefore)
 	c.sock.init(nc, c.m.Self.Idle)
-	c.out.spare = make([]byte, 0, 512)
-	c.out.write = c.writeLoop
+	c.in.c, c.in.answers.c, c.slots.c, c.windows.c, c.sends.c, c.posts.c = c, c, c, c, c, c
+	c.out = outbox{c: c, spare: make([]byte, 0, 512)}
+	c.out.write = c.out.writeLoop
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ticks = machine.HelloTimeout
-	c.timer = time.AfterFunc(c.ticks, c.tick)
+	c.beat = heartbeat{c: c, due: machine.HelloTimeout}
+	c.beat.timer = time.AfterFunc(c.beat.due, c.beat.tick)
 	c.tasks.Add(1)
-	go c.readLoop()
-	c.wakeWriter()
+	go c.in.run()
+	c.out.wake()
 	return c, nil
 }
 
@@ -266,5 +241,3 @@ func (c *Conn) GoingAway() <-chan struct{} {
 	}
 	return c.drained.wait()
 }
-
-var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"net"
 	"os"
 	"syscall"
@@ -33,22 +31,15 @@ var errDrained = fmt.Errorf("%w: drained", ErrClosed)
 // must use Abort.
 func (c *Conn) Close() error {
 	c.Abort(Unavailable)
-	ended := make(chan struct{})
-	go func() {
+	if returnsWithin(closeWait, func() {
 		<-c.done // until then a writer may be started
 		c.tasks.Wait()
-		close(ended)
-	}()
-	timeout := time.NewTimer(closeWait)
-	defer timeout.Stop()
-	select {
-	case <-ended:
+	}) {
 		return nil
-	case <-timeout.C:
-		running := c.runningKinds()
-		c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr().String())
-		return fmt.Errorf("wire: handlers still run %v after the end of their connection: %s", closeWait, running)
 	}
+	running := c.runningKinds()
+	c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr().String())
+	return fmt.Errorf("wire: handlers still run %v after the end of their connection: %s", closeWait, running)
 }
 
 // Abort is Close that does not wait. The peer is told code, which is not 0.
@@ -60,13 +51,6 @@ func (c *Conn) Abort(code Code) {
 		c.flushed = true
 		c.failLocked(ErrClosed)
 	}
-}
-
-// fail ends the connection with err.
-func (c *Conn) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failLocked(err)
 }
 
 // failLocked ends the connection and wakes everything that waits. The goroutine with the writer's
@@ -88,39 +72,16 @@ func (c *Conn) failLocked(err error) {
 	if !c.flushed { // the results of those calls are not needed
 		c.flushed = !c.m.DropQueued()
 	}
-	c.timer.Stop()
+	c.beat.timer.Stop()
 	c.cancel(err)
-	c.openGates()
-	for _, l := range c.ours {
-		if l.call != nil {
-			l.call.finish(c.lost(l.call))
-		}
-		if l.stream != nil {
-			l.stream.failLocked(err)
-		}
+	for _, g := range []*gate{&c.sends.room, &c.sends.acked, &c.windows.credit, &c.out.wrotePart, &c.idle, &c.drained} {
+		g.open()
 	}
-	for _, r := range c.theirs {
-		if r.request != nil {
-			r.request.cancel(err)
-		}
-		if r.stream != nil {
-			r.stream.failLocked(err)
-		}
-	}
-	c.ours = nil
-	c.endSlotFree()
-	c.closePosts()
+	c.slots.fail(err)
+	c.posts.close()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(closeFlush))
 	if !c.out.writing {
-		c.out.writing = true
-		c.tasks.Add(1)
-		go c.out.write()
-	}
-}
-
-func (c *Conn) openGates() {
-	for _, g := range []*gate{&c.postGate, &c.slotGate, &c.creditGate, &c.ackGate, &c.flushGate, &c.idleGate, &c.drained} {
-		g.open()
+		c.out.start()
 	}
 }
 
@@ -130,24 +91,32 @@ func (c *Conn) lost(call *call) error {
 	return &lostError{cause: c.err, sent: sent && !c.m.Untouched}
 }
 
-// hangUp closes the socket, which ends the reader too.
-func (c *Conn) hangUp() {
-	_ = c.nc.Close()
-	close(c.done)
+// heartbeat lets the machine judge the time. Conn.mu guards it.
+type heartbeat struct {
+	c     *Conn
+	timer *time.Timer
+	due   time.Duration
 }
 
-// tick lets the machine judge the time, and resets streams that stand in the way
-// of others.
-func (c *Conn) tick() {
+// set sets the time of the next tick. Conn.mu is held.
+func (h *heartbeat) set(at, now time.Duration) {
+	h.due = at
+	h.timer.Reset(max(at-now, time.Millisecond))
+}
+
+// tick ends a connection whose peer is dead, and resets streams that stand in the way of others.
+func (h *heartbeat) tick() {
+	c := h.c
 	c.mu.Lock()
-	victims := c.tickLocked()
+	victims := h.tickLocked()
 	c.mu.Unlock()
 	for _, s := range victims {
 		_ = s.abort(ResourceExhausted, &Error{Code: ResourceExhausted, Msg: "nobody has read what waits here"})
 	}
 }
 
-func (c *Conn) tickLocked() (victims []*Stream) {
+func (h *heartbeat) tickLocked() (victims []*Stream) {
+	c := h.c
 	if c.closed {
 		return nil
 	}
@@ -157,34 +126,11 @@ func (c *Conn) tickLocked() (victims []*Stream) {
 		c.failLocked(err)
 		return nil
 	}
-	c.trim()
-	c.tickAt(min(next, c.expire(now)), now)
-	c.wakeForSlot()
-	c.mustWrite() // a heartbeat passes the cork
-	return c.stalled(now)
-}
-
-// tickAt sets the time of the next tick. c.mu is held.
-func (c *Conn) tickAt(at, now time.Duration) {
-	c.ticks = at
-	c.timer.Reset(max(at-now, time.Millisecond))
-}
-
-// expire resets streams that were closed here long ago and still live at the
-// peer, and says when the next one is due. c.mu is held.
-func (c *Conn) expire(now time.Duration) (next time.Duration) {
-	next = math.MaxInt64
-	for i := range c.ours {
-		switch l := &c.ours[i]; {
-		case l.until == 0:
-		case now >= l.until:
-			_ = c.m.Reset(l.stream.id, Cancelled)
-			l.until = 0
-		default:
-			next = min(next, l.until)
-		}
-	}
-	return next
+	c.out.trim()
+	h.set(min(next, c.slots.expire(now)), now)
+	c.slots.tell()
+	c.out.mustWake() // a heartbeat passes the cork
+	return c.windows.stalled(now)
 }
 
 // Drain takes no new work, neither ours nor the peer's, lets what is under way
@@ -196,20 +142,16 @@ func (c *Conn) Drain(ctx context.Context) error {
 	c.mu.Lock()
 	ended, waiting := c.closed, c.m.Failure == nil && c.m.Queued() > 0
 	c.m.Drain(c.config.goaway(), "draining")
-	c.slotGate.open()
-	c.mustWrite()
+	c.slots.free.open()
+	c.out.mustWake()
 	c.settled()
 	for !c.closed && !c.quiet() {
-		changed := c.idleGate.wait()
-		c.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
+		if err := c.idle.await(ctx, &c.mu); err != nil {
+			c.mu.Unlock()
 			running := c.runningKinds()
 			_ = c.Close()
-			return fmt.Errorf("wire: drain: %w, handlers ran: %s", ctx.Err(), running)
+			return fmt.Errorf("wire: drain: %w, handlers ran: %s", err, running)
 		}
-		c.mu.Lock()
 	}
 	cut := !ended && c.closed && c.err != errDrained && (c.unserved || waiting)
 	c.mu.Unlock()
@@ -217,12 +159,10 @@ func (c *Conn) Drain(ctx context.Context) error {
 		_ = c.Close()
 		return fmt.Errorf("wire: drain: %w", c.Err())
 	}
-	grace := time.NewTimer(drainGrace)
-	defer grace.Stop()
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-	case <-grace.C:
+	case <-time.After(drainGrace):
 	}
 	_ = c.Close()
 	return nil
@@ -236,7 +176,7 @@ func (c *Conn) quiet() bool {
 
 // served is quiet but for the output. c.mu is held.
 func (c *Conn) served() bool {
-	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.Acked >= c.m.Sent && len(c.keyed) == 0
+	return !c.delivering && c.m.Live() == 0 && !c.posts.running && c.m.Acked >= c.m.Sent && len(c.sends.keyed) == 0
 }
 
 // settled is called whenever a request or stream has ended. It wakes goroutines that wait for an
@@ -245,21 +185,10 @@ func (c *Conn) settled() {
 	if !c.m.Draining() || c.closed || !c.quiet() {
 		return
 	}
-	c.idleGate.open()
+	c.idle.open()
 	if c.m.GoawayReceived {
 		c.failLocked(errDrained)
 	}
-}
-
-// runningKinds lists the kinds whose handlers run, with how many.
-func (c *Conn) runningKinds() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	kinds := maps.Clone(c.running)
-	if c.posts.running {
-		kinds[c.posts.kind]++
-	}
-	return fmt.Sprint(kinds)
 }
 
 // socketError says how a read or write failed. What is no matter of the socket
@@ -290,12 +219,7 @@ func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
 func (c *Conn) writeFailed(err error) {
 	if !c.closed && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
 		c.mu.Unlock()
-		moment := time.NewTimer(lastWords)
-		select {
-		case <-c.ctx.Done():
-		case <-moment.C:
-		}
-		moment.Stop()
+		_ = sleep(c.ctx, lastWords)
 		c.mu.Lock()
 	}
 	c.failLocked(c.socketError(err))

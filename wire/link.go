@@ -28,7 +28,7 @@ type link struct {
 	conn atomic.Pointer[Conn]
 
 	keyedMu   sync.Mutex // guards all below; a connection's lock may be taken under it
-	keyed     map[postKey][]byte
+	keyed     keyedPosts
 	conflated uint64
 	dropped   uint64
 }
@@ -71,21 +71,6 @@ func sharesSession(err error) bool {
 	}
 	said, ok := errors.AsType[*Error](err)
 	return ok && said.Code == Aborted
-}
-
-// sleep returns false if ctx has ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // live makes a connection and keeps it until it takes no more work.
@@ -191,34 +176,28 @@ func (l *link) drop(conn *Conn) {
 	}
 }
 
-// keep keeps a keyed post for the next connection. newer says whether it is newer
-// than one that waits already. keyedMu is held.
+// keep keeps a keyed post for the next connection, unless a newer one waits already. keyedMu is
+// held.
 func (l *link) keep(at postKey, body []byte, newer bool) error {
-	old, waits := l.keyed[at]
-	switch {
-	case waits:
+	if _, waits := l.keyed[at]; waits {
 		l.conflated++
 		if newer {
-			l.keyed[at] = append(old[:0], body...)
+			l.keyed.replace(at, body)
 		}
 		return nil
-	case len(l.keyed) >= maxKeyed:
-		l.dropped++
-		return ErrNoCredit
-	case l.keyed == nil:
-		l.keyed = map[postKey][]byte{}
 	}
-	l.keyed[at] = append([]byte(nil), body...)
-	return nil
+	err := l.keyed.add(at, body)
+	if err != nil {
+		l.dropped++
+	}
+	return err
 }
 
 // retire waits for a draining connection to end, for as long as a drain may take.
 func (l *link) retire(conn *Conn) {
-	timeout := time.NewTimer(l.c.conn.DrainTimeout)
-	defer timeout.Stop()
 	select {
 	case <-conn.Done():
-	case <-timeout.C:
+	case <-time.After(l.c.conn.DrainTimeout):
 	case <-l.c.ctx.Done():
 	}
 	_ = conn.Close()

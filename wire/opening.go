@@ -312,24 +312,3 @@ func (s *Server) seat() (more bool) {
 	s.ushering = !s.stopped && s.room.Len() > 0
 	return s.ushering
 }
-
-// gate lets any number of goroutines wait for a change, each with its own context. A change
-// wakes all of them; a goroutine that still cannot continue waits again. The gate is guarded by
-// its owner's lock.
-type gate struct{ changed chan struct{} }
-
-// wait returns a channel that the next open closes.
-func (g *gate) wait() <-chan struct{} {
-	if g.changed == nil {
-		g.changed = make(chan struct{})
-	}
-	return g.changed
-}
-
-// open wakes all waiting goroutines.
-func (g *gate) open() {
-	if g.changed != nil {
-		close(g.changed)
-		g.changed = nil
-	}
-}

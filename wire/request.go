@@ -55,8 +55,6 @@ func (r *Request) recycle() {
 	requests.Put(r)
 }
 
-func (r *Request) cancel(err error) { r.ctx.end(err) }
-
 // take copies the body to where it stays until the handler returns.
 func (r *Request) take(body []byte) {
 	if len(body) > 0 {
@@ -83,9 +81,9 @@ func (r *Request) Respond(body []byte) error {
 	r.replied = true
 	c := r.c
 	c.mu.Lock()
-	for c.full() {
-		c.mustWrite()
-		if err := c.await(r.ctx, &c.postGate); err != nil {
+	for c.out.full() {
+		c.out.mustWake()
+		if err := c.sends.room.await(r.ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return err
 		}
@@ -95,7 +93,7 @@ func (r *Request) Respond(body []byte) error {
 		c.mu.Unlock()
 		return r.respondLong(body)
 	}
-	c.flushAndUnlock(true)
+	c.out.flushAndUnlock(true)
 	return err
 }
 
@@ -129,10 +127,10 @@ func (r *Request) Promote(head []byte) (*Stream, error) {
 	if s == nil {
 		s = c.newStream(r.slot, r.handler.kind, nil)
 		s.queue.ended = true
-		c.remote(r.slot).stream = s
+		c.slots.serve(r.slot).stream = s
 		r.body = s
 	}
-	c.flushAndUnlock(false)
+	c.out.flushAndUnlock(false)
 	return s, nil
 }
 
@@ -173,19 +171,35 @@ func (r *Request) begin() {
 // serve runs the handler, or what it has left to do; it is the goroutine of the request.
 func (r *Request) serve() { r.finish(r.call()) }
 
+// finish ends a request whose handler has returned err.
 func (r *Request) finish(err error) {
 	c := r.c
 	defer c.tasks.Done()
-	c.finishRequest(r, err)
+	if err == nil && r.replied && r.body != nil {
+		if e := r.body.CloseWrite(); r.ctx.Err() == nil {
+			err = e
+		}
+	}
+	c.mu.Lock()
+	c.left(r.handler.kind)
+	if err != nil {
+		_ = c.m.Fail(r.slot, asError(err))
+	}
+	was := c.slots.finish(r.slot)
+	c.out.flushAndUnlock(true)
+	if was.stream != nil {
+		was.stream.end(net.ErrClosed)
+	}
+	r.ctx.end(context.Canceled)
+	if r.block != nil {
+		r.block.release()
+	}
+	r.recycle()
 }
 
 // call calls the handler. A panic becomes an error.
 func (r *Request) call() (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = r.c.panicked(r.handler, cause)
-		}
-	}()
+	defer r.c.recovered(r.handler, &err)
 	if r.rest != nil {
 		return r.rest(r.ctx, r)
 	}
@@ -201,30 +215,6 @@ func (r *Request) call() (err error) {
 		r.reply = reply
 	}
 	return err
-}
-
-// finishRequest ends a request whose handler has returned err.
-func (c *Conn) finishRequest(r *Request, err error) {
-	if err == nil && r.replied && r.body != nil {
-		if e := r.body.CloseWrite(); r.ctx.Err() == nil {
-			err = e
-		}
-	}
-	c.mu.Lock()
-	c.left(r.handler.kind)
-	if err != nil {
-		_ = c.m.Fail(r.slot, asError(err))
-	}
-	was := c.finishSlot(r.slot)
-	c.flushAndUnlock(true)
-	if was.stream != nil {
-		was.stream.end(net.ErrClosed)
-	}
-	r.ctx.end(context.Canceled)
-	if r.block != nil {
-		r.block.release()
-	}
-	r.recycle()
 }
 
 // requestContext is the context of one request: it ends when the caller cancels,

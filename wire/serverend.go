@@ -152,17 +152,8 @@ func (s *Server) Close() error {
 
 // wait waits for all that belongs to the connections.
 func (s *Server) wait() error {
-	ended := make(chan struct{})
-	go func() {
-		s.tasks.Wait()
-		close(ended)
-	}()
-	timeout := time.NewTimer(closeWait)
-	defer timeout.Stop()
-	select {
-	case <-ended:
+	if returnsWithin(closeWait, s.tasks.Wait) {
 		return nil
-	case <-timeout.C:
-		return fmt.Errorf("wire: handlers still run %v after the end of the server", closeWait)
 	}
+	return fmt.Errorf("wire: handlers still run %v after the end of the server", closeWait)
 }

@@ -273,14 +273,7 @@ func (l *sessionLane) begin(c *Conn, p *Posts) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.busy && l.owner == c {
-		changed := l.changed.wait()
-		l.mu.Unlock()
-		select {
-		case <-changed:
-		case <-c.ctx.Done():
-		}
-		l.mu.Lock()
-		if c.ctx.Err() != nil {
+		if _ = l.changed.await(c.ctx, &l.mu); c.ctx.Err() != nil {
 			return false
 		}
 	}
@@ -330,7 +323,7 @@ func (c *Conn) joinSession() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.m.Known(handled)
-	c.wakeWriter()
+	c.out.wake()
 	return nil
 }
 

@@ -182,43 +182,16 @@ func (s *socket) readWhatCame(fd uintptr) (done bool) {
 	}
 }
 
-// writeGather writes buffer[from:] with the bodies of refs at their places.
-func (c *Conn) writeGather(buffer []byte, from int, refs []ref) error {
-	s := &c.sock
-	if len(refs) == 0 {
-		return c.writeAll(buffer[from:])
+// writeVector writes what vector holds, and empties it.
+func (s *socket) writeVector() (n int, err error) {
+	if s.tls != nil {
+		n, err = s.tls.writeGather(s.vector)
+	} else {
+		s.gather = s.vector
+		var written int64
+		written, err = s.gather.WriteTo(s.tcp)
+		n = int(written)
 	}
-	s.vector = s.vector[:0]
-	for _, r := range refs {
-		s.vector = append(s.vector, buffer[from:r.at], r.body)
-		from = r.at
-	}
-	if from < len(buffer) {
-		s.vector = append(s.vector, buffer[from:])
-	}
-	switch {
-	case s.tls != nil:
-		n, err := s.tls.writeGather(s.vector)
-		return c.gathered(n, err)
-	case s.tcp == nil:
-		for _, b := range s.vector {
-			if err := c.writeAll(b); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	s.gather = s.vector
-	n, err := s.gather.WriteTo(s.tcp)
-	return c.gathered(int(n), err)
-}
-
-// gathered ends a gathering write of n bytes.
-func (c *Conn) gathered(n int, err error) error {
-	s := &c.sock
 	clear(s.vector[:cap(s.vector)])
-	c.mu.Lock()
-	c.stats.wrote(n)
-	c.mu.Unlock()
-	return err
+	return n, err
 }

@@ -98,7 +98,7 @@ func (c *Conn) Stats() Stats {
 		DroppedMessages: int64(s.dropped + m.Rx.Mdrops),
 		Cancels:         both(frame.CANCEL), Resets: both(frame.RESET), Credits: both(frame.CREDIT),
 		Stale: int64(m.Rx.Stale), PostErrors: int64(s.rxFailed), Conflated: int64(s.conflated), Stall: s.stalled,
-		RTT: c.rtt.Min(),
+		RTT: c.windows.rtt.Min(),
 	}
 	st.Tx.Bytes = int64(s.txBytes)
 	for i, n := range s.perFlush {
@@ -114,17 +114,17 @@ func (c *Conn) Stats() Stats {
 func (c *Conn) gauges(st *Stats) {
 	m := c.m
 	streams := m.Ours.Streams + m.Theirs.Streams
-	st.Inflight, st.Streams, st.Keyed = int64(m.Live()-streams), int64(streams), int64(len(c.keyed))
+	st.Inflight, st.Streams, st.Keyed = int64(m.Live()-streams), int64(streams), int64(len(c.sends.keyed))
 	st.QueuedBytes = int64(len(frame.Preface)) + int64(m.Tx.Bytes) - int64(c.stats.txBytes)
-	for _, waiting := range [][]*Stream{c.out.ring, c.starved} {
+	for _, waiting := range [][]*Stream{c.out.ring, c.windows.starved} {
 		for _, s := range waiting {
 			st.QueuedBytes += int64(len(s.pend))
 		}
 	}
 	now := c.now()
 	st.OldestUnsent = c.out.age.at(now)
-	if len(c.starved) > 0 {
-		st.OldestUnsent = max(st.OldestUnsent, now-c.starvedAt)
+	if len(c.windows.starved) > 0 {
+		st.OldestUnsent = max(st.OldestUnsent, now-c.windows.starvedAt)
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// linger is how long a stream that was closed here may stay open at the peer.
-const linger = 60 * time.Second
-
 // Stream carries bytes, or messages, both ways. It is a net.Conn with two halves:
 // CloseWrite ends ours, and the peer's lives on. All methods may be called by any
 // number of goroutines at once.
@@ -119,21 +116,21 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 			if o.Confirm {
 				s.decision = make(chan struct{})
 			}
-			c.local(id).stream = s
-			c.whenSlotFree(id, o.SlotFree)
-			c.flushAndUnlock(false)
+			c.slots.begin(id).stream = s
+			c.slots.whenFree(id, o.SlotFree)
+			c.out.flushAndUnlock(false)
 			return s, nil
 		}
-		wait := &c.slotGate
+		wait := &c.slots.free
 		if errors.Is(err, ErrNoCredit) {
-			wait = &c.creditGate
+			wait = &c.windows.credit
 		} else if !errors.Is(err, ErrNoSlot) {
 			err = c.notSent(err)
 			c.mu.Unlock()
 			return nil, err
 		}
-		c.mustWrite()
-		if err := c.await(ctx, wait); err != nil {
+		c.out.mustWake()
+		if err := wait.await(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return nil, err
 		}
@@ -157,7 +154,7 @@ func (s *Stream) Accepted(ctx context.Context) (head []byte, err error) {
 		return nil, nil
 	}
 	s.c.mu.Lock()
-	s.c.mustWrite()
+	s.c.out.mustWake()
 	s.c.mu.Unlock()
 	select {
 	case <-s.decision:
@@ -178,7 +175,7 @@ func (s *Stream) Accept(head []byte) error {
 	}
 	s.confirm = false
 	err := s.c.m.Respond(s.id, nil, head, true)
-	s.c.flushAndUnlock(false)
+	s.c.out.flushAndUnlock(false)
 	return err
 }
 
@@ -214,27 +211,10 @@ func (s *Stream) Close() error {
 	s.stopLocked(net.ErrClosed)
 	_ = s.endWriteLocked()
 	_ = s.c.m.Stop(s.id, Cancelled)
-	s.lingerLocked()
-	s.c.flushAndUnlock(false)
+	s.c.slots.linger(s)
+	s.c.out.flushAndUnlock(false)
 	s.end(net.ErrClosed)
 	return nil
-}
-
-// lingerLocked notes that the slot must be free in time. For a slot of the peer's
-// that is the peer's affair. Conn.mu is held.
-func (s *Stream) lingerLocked() {
-	if s.id.Side() != s.c.role {
-		return
-	}
-	c, i := s.c, int(s.id.Index())
-	if i > len(c.ours) || c.ours[i-1].stream != s { // the connection has ended, or the slot
-		return
-	}
-	now := c.now()
-	c.ours[i-1].until = now + linger
-	if c.ticks > now+linger {
-		c.tickAt(now+linger, now)
-	}
 }
 
 // Reset ends both halves at once; the peer's reads and writes fail with code, which
@@ -249,7 +229,7 @@ func (s *Stream) abort(code Code, why error) error {
 		err = s.c.m.Cancel(s.id)
 	}
 	s.stopLocked(why)
-	s.c.flushAndUnlock(false)
+	s.c.out.flushAndUnlock(false)
 	s.end(why)
 	return err
 }

@@ -50,7 +50,7 @@ func (s *Stream) CloseWrite() error {
 	if ended := s.endWriteLocked(); err == nil || err == errEnded {
 		err = ended
 	}
-	s.c.flushAndUnlock(false)
+	s.c.out.flushAndUnlock(false)
 	return err
 }
 
@@ -93,7 +93,7 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 	s.acceptLocked()
 	done, all, err := s.writeShort(p, flags)
 	if all || err != nil {
-		c.wakeWriter()
+		c.out.wake()
 		c.mu.Unlock()
 		return done, err
 	}
@@ -103,7 +103,7 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 	}
 	s.pend, s.flags, s.waiting = p[done:], flags, true
 	s.lineUp()
-	c.writeFor(s)
+	c.out.writeFor(s)
 	c.mu.Unlock()
 	return s.finishWrite(len(p))
 }
@@ -167,7 +167,7 @@ func (s *Stream) lineUp() {
 // enterRing is lineUp for the case that no write is about to begin. Conn.mu is held.
 func (s *Stream) enterRing() {
 	s.lineUp()
-	s.c.mustWrite()
+	s.c.out.mustWake()
 }
 
 // send puts up to most bytes into the output. It says whether there is more that
@@ -186,11 +186,7 @@ func (s *Stream) send(most int) (n int, more bool) {
 	switch {
 	case errors.Is(err, ErrNoCredit):
 		if m.ConnSend == 0 && !s.starved {
-			s.starved = true
-			if len(s.c.starved) == 0 {
-				s.c.starvedAt = s.c.now()
-			}
-			s.c.starved = append(s.c.starved, s)
+			s.c.windows.starve(s)
 		}
 		return 0, false
 	case err != nil:
@@ -237,18 +233,6 @@ func (s *Stream) stopLocked(err error) {
 	}
 }
 
-// unstarve lines up the streams that waited for credit of the connection. c.mu is
-// held.
-func (c *Conn) unstarve() {
-	c.creditGate.open()
-	for i, s := range c.starved {
-		s.starved = false
-		s.enterRing()
-		c.starved[i] = nil
-	}
-	c.starved = c.starved[:0]
-}
-
 // directMost is the size up to which the reader of the connection writes a piece to a
 // TryWriter itself. Of longer pieces the next one can be read meanwhile.
 const directMost = 16 << 10
@@ -277,7 +261,7 @@ func (s *Stream) TryWrite(p []byte) (ok bool) {
 	}
 	s.writing.Unlock()
 	if ok {
-		c.flushAndUnlock(true)
+		c.out.flushAndUnlock(true)
 	} else {
 		c.mu.Unlock()
 	}
@@ -298,7 +282,7 @@ type handedOver struct {
 
 // handOverLocked gives b to a waiting WriteTo, if no bytes are queued before it, and returns how
 // much was accepted. It runs on the connection's reader. Stream.mu is held.
-func (s *Stream) handOverLocked(in *reader, b []byte) (n int) {
+func (s *Stream) handOverLocked(in *dispatcher, b []byte) (n int) {
 	if s.to == nil || s.failed != nil || len(b) == 0 || len(b) > directMost || !s.queue.empty() {
 		return 0
 	}
@@ -308,14 +292,14 @@ func (s *Stream) handOverLocked(in *reader, b []byte) (n int) {
 	return n
 }
 
-// reportHanded gives the credit of what TryWriters have taken back. c.mu is held.
-func (c *Conn) reportHanded() {
-	for i, h := range c.in.handed {
+// reportHanded gives the credit of bytes that TryWriters have taken back. Conn.mu is held.
+func (d *dispatcher) reportHanded() {
+	for i, h := range d.handed {
 		if h.n > 0 {
 			h.stream.tune(h.n)
-			c.m.Consume(h.stream.id, h.n)
+			d.c.m.Consume(h.stream.id, h.n)
 		}
-		c.in.handed[i] = handedOver{}
+		d.handed[i] = handedOver{}
 	}
-	c.in.handed = c.in.handed[:0]
+	d.handed = d.handed[:0]
 }

@@ -7,13 +7,12 @@ import (
 )
 
 const (
-	// maxQueued is how many bytes may wait to be written before calls and posts
-	// wait as well. Answers are bounded by slots and ConnBudget instead.
+	// maxQueued is the number of bytes waiting to be written above which calls and posts wait as
+	// well. Answers are bounded by slots and ConnBudget instead.
 	maxQueued = 256 << 10
-	// bulkBatch is how many bytes of streams one write takes: a small frame waits
-	// for no more than that.
+	// bulkBatch bounds the bytes of streams in one write: a small frame waits for no more.
 	bulkBatch = 64 << 10
-	// quantum is what a stream may send in its turn when others wait: 16 KiB.
+	// quantum bounds the bytes that a stream sends in its turn while other streams wait.
 	quantum = 16 << 10
 	// inlineRounds is how often a goroutine with output writes for others too, before a writer of
 	// its own is started.
@@ -22,61 +21,66 @@ const (
 	keptOutput = 4 << 10
 )
 
-// outbox is the state of the writer. There is at most one writer, the goroutine that has set
-// writing: one of its own, or a caller that found no other. All fields are guarded by Conn.mu.
+// outbox is the writer's side of a connection. There is at most one writer, the goroutine that has
+// set writing: one of its own, or a caller that found no other. Conn.mu guards all fields, and is
+// held in all methods unless their comment says otherwise.
 //
 // Invariant: while ring is not empty, writing is set.
 type outbox struct {
-	write   func() // Conn.writeLoop, made once: a method that is started allocates
+	c       *Conn
+	write   func() // writeLoop, made once: a method that is started allocates
 	writing bool
 	corked  int
-	ring    []*Stream // those with bytes to send, and credit, in their turn
+	ring    []*Stream // streams with bytes to send, and credit, in their turn
 	refs    []ref     // of the next Take
 	spare   []byte    // for the next Take
 
 	flights   []ref  // of the present write; the writer's own
-	landed    uint32 // Machine.takes of the last buffer that was written
+	landed    uint32 // Machine.Takes of the last buffer that was written
+	wrotePart gate   // a buffer was written
 	age       unsentAge
 	batchHint batchHint
 }
 
-// ref says that body goes into the output at a mark. The body is the stream's
-// until it has been written.
+// ref says that body goes into the output at a mark. The body is the stream's until it has been
+// written.
 type ref struct {
 	at     int
 	body   []byte
 	stream *Stream
 }
 
-// full says whether so much waits to be written that calls and posts must wait. A
-// connection that has ended is not full: nothing would end the wait. c.mu is held.
-func (c *Conn) full() bool { return c.m.Queued() > maxQueued && !c.closed }
+// full reports whether so many bytes wait to be written that calls and posts must wait. A
+// connection that has ended is not full, because nothing would end the wait.
+func (o *outbox) full() bool { return o.c.m.Queued() > maxQueued && !o.c.closed }
 
-// wakeWriter starts a writer if there is output and no writer, unless the output is corked. c.mu is
-// held.
-func (c *Conn) wakeWriter() {
-	if c.out.corked == 0 {
-		c.mustWrite()
+// wake starts a writer if there is output and no writer, unless the output is corked.
+func (o *outbox) wake() {
+	if o.corked == 0 {
+		o.mustWake()
 	}
 }
 
-// mustWrite is wakeWriter in spite of a cork, for output that a goroutine waits for. c.mu is held.
-func (c *Conn) mustWrite() {
-	o := &c.out
-	if o.writing || c.closed || !c.m.Pending() && len(o.ring) == 0 {
-		return
+// mustWake is wake in spite of a cork, for output that a goroutine waits for.
+func (o *outbox) mustWake() {
+	if !o.writing && !o.c.closed && (o.c.m.Pending() || len(o.ring) > 0) {
+		o.start()
 	}
+}
+
+// start starts a writer, which has the writer's role at once.
+func (o *outbox) start() {
 	o.writing = true
-	c.tasks.Add(1)
-	go c.out.write()
+	o.c.tasks.Add(1)
+	go o.write()
 }
 
 // flushAndUnlock writes the waiting output at once, if there is no other writer and the write does
-// not wait. With together, other goroutines may add to it first, if any are likely to. c.mu is
-// held, and released.
-func (c *Conn) flushAndUnlock(together bool) {
-	c.wakeForSlot()
-	o := &c.out
+// not wait. With together, other goroutines may add to it first, if any are likely to. It releases
+// Conn.mu.
+func (o *outbox) flushAndUnlock(together bool) {
+	c := o.c
+	c.slots.tell()
 	switch {
 	case o.writing:
 		if together {
@@ -84,7 +88,7 @@ func (c *Conn) flushAndUnlock(together bool) {
 		}
 	case o.corked > 0 || c.closed || !c.m.Pending():
 	case !c.sock.canTry():
-		c.wakeWriter()
+		o.wake()
 	default:
 		o.writing = true
 		if together && o.batchHint.likely() {
@@ -92,170 +96,169 @@ func (c *Conn) flushAndUnlock(together bool) {
 			runtime.Gosched()
 			c.mu.Lock()
 		}
-		c.writeInline()
+		o.writeInline()
 	}
 	c.mu.Unlock()
 }
 
-// wakeForSlot wakes the goroutines that wait for a slot, if one has become free in any way. c.mu is
-// held.
-func (c *Conn) wakeForSlot() {
-	if c.m.Freed {
-		c.m.Freed = false
-		c.slotGate.open()
-		c.tellSlotFree()
-	}
-}
-
-// writeInline does the writer's work for as long as it takes no waiting. c.mu is
-// held but for the writes.
-func (c *Conn) writeInline() {
+// writeInline does the writer's work until it would have to wait. Conn.mu is released during the
+// writes.
+func (o *outbox) writeInline() {
+	c := o.c
 	for range inlineRounds {
-		if c.closed || len(c.out.ring) > 0 {
+		if c.closed || len(o.ring) > 0 {
 			break
 		}
-		buffer, from := c.m.Take(c.out.spare)
+		buffer, from := c.m.Take(o.spare)
 		if buffer == nil {
-			c.rest()
+			o.rest()
 			return
 		}
-		c.out.spare = nil
+		o.spare = nil
 		c.stats.took(&c.m.Tx)
 		c.mu.Unlock()
 		n, err := c.sock.tryWrite(buffer[from:])
 		c.mu.Lock()
 		c.stats.wrote(n)
 		if err != nil || from+n < len(buffer) || c.sock.held() {
-			now := c.now()
-			c.out.age.begin(now)
-			c.m.Wrote(now, true)
+			o.began()
 			c.tasks.Add(1)
-			go c.writeRest(buffer, from+n, err)
+			go o.writeRest(buffer, from+n, err)
 			return
 		}
-		c.wrote(buffer)
+		o.wrote(buffer)
 	}
-	c.handOver()
+	o.handOver()
+}
+
+// began notes that a write has begun which is not done yet.
+func (o *outbox) began() {
+	now := o.c.now()
+	o.age.begin(now)
+	o.c.m.Wrote(now, true)
 }
 
 // writeFor makes the caller the writer until the stream's bytes have left: otherwise it would wait
-// for another writer. c.mu is held except during the writes.
-func (c *Conn) writeFor(s *Stream) {
-	if c.out.writing || c.closed {
+// for another writer. Conn.mu is released during the writes.
+func (o *outbox) writeFor(s *Stream) {
+	if o.writing || o.c.closed {
 		return
 	}
-	c.out.writing = true
+	o.writing = true
 	held, more := true, true
 	for held && more && s.inRing {
-		held, more = c.writeRound()
+		held, more = o.writeRound()
 	}
 	if held {
-		c.handOver()
+		o.handOver()
 	}
 }
 
 // handOver passes the writer's role to a goroutine of its own, or gives it up if nothing is left to
-// write. c.mu is held.
+// write.
 //
 // A goroutine that hands over never closes the socket itself: closing waits for the reader, and the
 // goroutine may be the reader.
-func (c *Conn) handOver() {
-	if c.closed || c.m.Pending() || len(c.out.ring) > 0 {
-		c.tasks.Add(1)
-		go c.out.write()
+func (o *outbox) handOver() {
+	if o.c.closed || o.c.m.Pending() || len(o.ring) > 0 {
+		o.start()
 		return
 	}
-	c.rest()
+	o.rest()
 }
 
-// rest gives the writer's role back. That may end the connection, which then has a
-// writer of its own. c.mu is held.
-func (c *Conn) rest() {
-	c.out.writing = false
-	c.out.age.rest()
-	c.settled()
+// rest gives the writer's role back. That may end the connection, which then has a writer of its
+// own.
+func (o *outbox) rest() {
+	o.writing = false
+	o.age.rest()
+	o.c.settled()
 }
 
-// wrote ends a write that has sent all of buffer. c.mu is held.
-func (c *Conn) wrote(buffer []byte) {
-	c.out.spare = buffer
-	c.out.landed = c.m.Takes - 1
-	c.flushGate.open()
-	if c.m.Queued() < maxQueued {
-		c.postGate.open()
-		c.sendKeyed()
+// wrote ends a write that has sent all of buffer.
+func (o *outbox) wrote(buffer []byte) {
+	o.spare = buffer
+	o.landed = o.c.m.Takes - 1
+	o.wrotePart.open()
+	if o.c.m.Queued() < maxQueued {
+		o.c.sends.refill()
 	}
 }
 
-// writeRest sends what a write without waiting has left, and goes on as a writer.
-func (c *Conn) writeRest(buffer []byte, from int, err error) {
+// writeRest sends the rest of a buffer after a write that did not wait, and goes on as the writer.
+// Conn.mu is not held.
+func (o *outbox) writeRest(buffer []byte, from int, err error) {
+	c := o.c
 	if err == nil {
-		err = c.writeAll(buffer[from:])
+		err = o.writeAll(buffer[from:])
 	}
 	c.mu.Lock()
 	if err != nil {
 		c.writeFailed(err)
 	} else {
-		c.wrote(buffer)
+		o.wrote(buffer)
 	}
 	c.mu.Unlock()
-	c.writeLoop()
+	o.writeLoop()
 }
 
-// writeLoop is the writer: it has the writer's role, and gives it back when
-// nothing is left to write, or hangs up when the connection has ended.
-func (c *Conn) writeLoop() {
+// writeLoop is the writer's goroutine. It gives the writer's role back when nothing is left to
+// write, or closes the socket when the connection has ended. Conn.mu is not held.
+func (o *outbox) writeLoop() {
+	c := o.c
 	defer c.tasks.Done()
 	c.mu.Lock()
 	held, more := true, true
 	for held && more {
-		held, more = c.writeRound()
+		held, more = o.writeRound()
 	}
 	c.mu.Unlock()
 	if held {
-		c.hangUp()
+		_ = c.nc.Close() // which ends the reader too
+		close(c.done)
 	}
 }
 
 // writeRound writes once, waiting if it must. held reports whether the caller still has the
 // writer's role, which it gives up when nothing is left to write. more is false once the connection
-// has ended and its last bytes have left, or never will. c.mu is held except during the write.
-func (c *Conn) writeRound() (held, more bool) {
+// has ended and its last bytes have left, or never will. Conn.mu is released during the write.
+func (o *outbox) writeRound() (held, more bool) {
+	c := o.c
 	last := c.closed
 	if !last {
-		c.pull(bulkBatch)
+		o.pull(bulkBatch)
 	}
-	buffer, from := c.m.Take(c.out.spare)
+	buffer, from := c.m.Take(o.spare)
 	if buffer == nil {
 		if !last {
-			c.rest()
+			o.rest()
 		}
 		return last, false
 	}
-	c.out.spare = nil
-	c.out.refs, c.out.flights = c.out.flights[:0], c.out.refs
+	o.spare = nil
+	o.refs, o.flights = o.flights[:0], o.refs
 	c.stats.took(&c.m.Tx)
-	now := c.now()
-	c.out.age.begin(now)
-	c.m.Wrote(now, true)
+	o.began()
 	c.mu.Unlock()
-	err := c.writeGather(buffer, from, c.out.flights)
+	err := o.writeGather(buffer, from)
 	c.mu.Lock()
-	c.land()
+	for i := range o.flights {
+		f := &o.flights[i]
+		f.stream.landed(len(f.body))
+		*f = ref{}
+	}
 	if err != nil {
 		c.writeFailed(err)
 		return true, false
 	}
 	c.m.Wrote(c.now(), false)
-	c.wrote(buffer)
+	o.wrote(buffer)
 	return true, !last
 }
 
-// pull puts data of streams behind what waits already, each in its turn, up to
-// room bytes. c.mu is held.
-func (c *Conn) pull(room int) {
-	o := &c.out
-	for len(o.ring) > 0 && room > 0 && c.m.Queued() < maxQueued {
+// pull appends data of streams to the waiting output, up to room bytes, each stream in its turn.
+func (o *outbox) pull(room int) {
+	for len(o.ring) > 0 && room > 0 && o.c.m.Queued() < maxQueued {
 		s := o.ring[0]
 		most := room
 		if len(o.ring) > 1 {
@@ -272,23 +275,41 @@ func (c *Conn) pull(room int) {
 	}
 }
 
-// land tells the streams whose bytes have left. c.mu is held.
-func (c *Conn) land() {
-	for i := range c.out.flights {
-		f := &c.out.flights[i]
-		f.stream.landed(len(f.body))
-		*f = ref{}
+// writeGather writes buffer[from:] with the bodies of flights in their places. Conn.mu is not held.
+func (o *outbox) writeGather(buffer []byte, from int) error {
+	if len(o.flights) == 0 {
+		return o.writeAll(buffer[from:])
 	}
+	s := &o.c.sock
+	s.vector = s.vector[:0]
+	for _, r := range o.flights {
+		s.vector = append(s.vector, buffer[from:r.at], r.body)
+		from = r.at
+	}
+	if from < len(buffer) {
+		s.vector = append(s.vector, buffer[from:])
+	}
+	if s.tls == nil && s.tcp == nil {
+		for _, b := range s.vector {
+			if err := o.writeAll(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	n, err := s.writeVector()
+	o.count(n)
+	return err
 }
 
-// writeAll writes b in pieces, so that each of them shows progress to the clock. What the
-// socket takes at once is not told to the scheduler, which would look after the thread.
-func (c *Conn) writeAll(b []byte) error {
+// writeAll writes b in pieces, so that each of them shows progress to the clock. Bytes that the
+// socket takes at once are not told to the scheduler, which would look after the thread. Conn.mu is
+// not held.
+func (o *outbox) writeAll(b []byte) error {
+	c := o.c
 	if c.sock.canTry() {
 		n, err := c.sock.tryWrite(b)
-		c.mu.Lock()
-		c.stats.wrote(n)
-		c.mu.Unlock()
+		o.count(n)
 		if b = b[n:]; err != nil {
 			return err
 		}
@@ -307,26 +328,33 @@ func (c *Conn) writeAll(b []byte) error {
 	return nil
 }
 
-// trim lets go of large buffers that a busy time has left. c.mu is held.
-func (c *Conn) trim() {
-	if c.out.writing || c.m.Pending() {
-		return
-	}
-	if cap(c.out.spare) > keptOutput {
-		c.out.spare = nil
-	}
-	c.m.Trim(keptOutput)
+// count counts a write of n bytes. Conn.mu is not held.
+func (o *outbox) count(n int) {
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	o.c.stats.wrote(n)
 }
 
-// Flush waits until all that was sent before has been given to the socket. It
-// says nothing about the peer: for that, make a call. The error is that of ctx, or why
-// the connection has ended.
+// trim releases large buffers that a busy time has left.
+func (o *outbox) trim() {
+	if o.writing || o.c.m.Pending() {
+		return
+	}
+	if cap(o.spare) > keptOutput {
+		o.spare = nil
+	}
+	o.c.m.Trim(keptOutput)
+}
+
+// Flush waits until all output that was sent before has been given to the socket. It promises
+// nothing about the peer: for that, make a call. The error is that of ctx, or the reason why the
+// connection has ended.
 func (c *Conn) Flush(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	target := c.m.Takes
 	if c.m.Pending() {
-		c.mustWrite()
+		c.out.mustWake()
 	} else {
 		target--
 	}
@@ -334,7 +362,7 @@ func (c *Conn) Flush(ctx context.Context) error {
 		if c.closed {
 			return c.err
 		}
-		if err := c.await(ctx, &c.flushGate); err != nil {
+		if err := c.out.wrotePart.await(ctx, &c.mu); err != nil {
 			return err
 		}
 	}
@@ -355,39 +383,26 @@ func (c *Conn) Cork() (uncork func()) {
 			once = false
 			c.out.corked--
 		}
-		c.flushAndUnlock(false)
+		c.out.flushAndUnlock(false)
 	}
 }
 
-// OldestUnsent is for how long, at most, the oldest byte of the present write has waited for
-// the socket to take it; 0 if nothing does.
+// OldestUnsent returns an upper bound of the time for which the oldest byte of the present write
+// has waited for the socket to take it; 0 if no byte waits.
 func (c *Conn) OldestUnsent() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.out.age.at(c.now())
 }
 
-// Lag is for how long, at most, the path has shown no sign that it works though it should
-// have: OldestUnsent or, if that is longer, for how long a PING has waited without a byte
-// from the peer. A connection says PING when it has heard nothing for a third of its Idle.
+// Lag returns an upper bound of the time for which the path has shown no sign that it works though
+// it should have: OldestUnsent or, if that is longer, the time for which a PING has waited without
+// a byte from the peer. A connection sends PING when it has heard nothing for a third of its Idle.
 func (c *Conn) Lag() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
 	return max(c.out.age.at(now), c.m.Unheard(now))
-}
-
-// await waits for the gate to open. c.mu is held but for the wait.
-func (c *Conn) await(ctx context.Context, g *gate) error {
-	changed := g.wait()
-	c.mu.Unlock()
-	defer c.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // A goroutine about to flush a small write yields once, so that others can append to the same
