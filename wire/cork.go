@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"syscall"
 
 	"paddock/internal/netio/nowait"
 )
@@ -48,41 +47,35 @@ func (emptyCork) Temporary() bool { return true }
 // go to it at once: the copy is saved, and it finds them in the processor's cache.
 type cork struct {
 	net.Conn
-	shaking  net.Conn        // the connection in the handshake of a server, nil otherwise
-	raw      syscall.RawConn // nil: tryFlush waits
-	direct   bool            // records need not wait here
-	attached bool            // set before anybody reads or writes
-	tryOnce  func(fd uintptr) bool
-	records  recordFiller // the writer's
+	shaking  net.Conn       // the connection in the handshake of a server, nil otherwise
+	writer   *nowait.Writer // guarded by mu; nil: tryFlush waits
+	direct   bool           // records need not wait here
+	attached bool           // set before anybody reads or writes
+	records  recordFiller   // the writer's
 
-	mu     sync.Mutex
-	more   bool   // guarded by mu: another record follows at once
-	next   []byte // guarded by mu: records that flush has not taken
-	out    []byte // records that flush has taken; the writer's, but changed under mu
-	sent   int    // of out; likewise
-	try    []byte // guarded by mu, as what tryOnce says of it
-	tried  int
-	tryErr error
+	mu   sync.Mutex
+	next []byte // guarded by mu: records that flush has not taken
+	out  []byte // records that flush has taken; the writer's, but changed under mu
+	sent int    // of out; likewise
 
 	// The reader's.
-	receiver nowait.Receiver // with raw, as are the next three
+	receiver nowait.Receiver // with a socket, as are the next three
 	fd       uintptr
 	tells    bool
 	spent    bool   // nothing is left
-	block    *block // without raw
+	block    *block // without a socket
 	from, to int
 }
 
 // corkBuffers are those of corks that hold nothing, as idle connections do.
 var corkBuffers = sync.Pool{New: func() any { b := make([]byte, 0, blockSize); return &b }}
 
-// attach makes c a cork. raw is nil if there is no such access; tells is what tune
-// has said of it.
-func (c *cork) attach(raw syscall.RawConn, tells bool) {
-	c.raw, c.tells, c.attached, c.spent = raw, tells, true, true
-	c.tryOnce = c.trySyscall
+// attach makes c a cork. writer is nil if there is no access to the socket; tells is the result of
+// tune.
+func (c *cork) attach(writer *nowait.Writer, tells bool) {
+	c.writer, c.tells, c.attached, c.spent = writer, tells, true, true
 	_, tcp := c.Conn.(*net.TCPConn)
-	c.direct = tcp && raw != nil && nowait.Gathers
+	c.direct = tcp && writer != nil && nowait.Gathers
 }
 
 // Write holds b, or gives it to the socket, of which it holds what is left then.
@@ -96,7 +89,7 @@ func (c *cork) Write(b []byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.direct && len(c.next) == 0 && !c.held() {
-		if n, err = c.tryLocked(b); err != nil || n == len(b) {
+		if n, err = c.writer.TryWrite(b); err != nil || n == len(b) {
 			return n, err
 		}
 	}
@@ -110,11 +103,13 @@ func (c *cork) Write(b []byte) (n int, err error) {
 	return len(b), nil
 }
 
-// follows says whether the next record will be followed by another one at once.
+// follows sets whether the next record will be followed by another one at once.
 func (c *cork) follows(more bool) {
-	c.mu.Lock()
-	c.more = more
-	c.mu.Unlock()
+	if c.writer != nil {
+		c.mu.Lock()
+		c.writer.More = more
+		c.mu.Unlock()
+	}
 }
 
 // waiting is how many bytes were not flushed yet.
@@ -164,39 +159,18 @@ func (c *cork) flush() error {
 
 // tryFlush writes what the socket takes at once.
 func (c *cork) tryFlush() error {
-	if c.raw == nil {
+	if c.writer == nil {
 		return c.flush()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.takeLocked() {
-		n, err := c.tryLocked(c.out[c.sent:])
+		n, err := c.writer.TryWrite(c.out[c.sent:])
 		if c.sent += n; err != nil || c.held() {
 			return err
 		}
 	}
 	return nil
-}
-
-// tryLocked gives the socket what it takes at once. c.mu is held.
-func (c *cork) tryLocked(b []byte) (int, error) {
-	c.try, c.tried, c.tryErr = b, 0, nil
-	err := c.raw.Write(c.tryOnce)
-	c.try = nil
-	if err != nil {
-		return 0, err
-	}
-	return c.tried, c.tryErr
-}
-
-// trySyscall always says that it is done, so that RawConn.Write does not wait.
-func (c *cork) trySyscall(fd uintptr) bool {
-	if c.more {
-		c.tried, c.tryErr = nowait.SendMore(fd, c.try)
-	} else {
-		c.tried, c.tryErr = nowait.Send(fd, c.try)
-	}
-	return true
 }
 
 // Read gives out what has come.
@@ -206,11 +180,11 @@ func (c *cork) Read(b []byte) (int, error) {
 		return c.shaking.Read(b)
 	case !c.attached:
 		return c.Conn.Read(b)
-	case c.raw == nil && c.from < c.to:
+	case c.writer == nil && c.from < c.to:
 		n := copy(b, c.block.buf[c.from:c.to])
 		c.from += n
 		return n, nil
-	case c.raw == nil || c.spent:
+	case c.writer == nil || c.spent:
 		return 0, errEmptyCork
 	}
 	n, more, wait, err := c.receiver.Receive(c.fd, b, c.tells)

@@ -79,7 +79,8 @@ func returnsWithin(d time.Duration, wait func()) bool {
 	}
 }
 
-// deadline is a time that may be set and moved while others wait for it. The zero value never comes.
+// deadline is a time that may be set and moved while others wait for it. The zero value never
+// comes.
 type deadline struct {
 	mu     sync.Mutex
 	timer  *time.Timer

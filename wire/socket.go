@@ -35,12 +35,9 @@ type socket struct {
 	tcp *net.TCPConn    // nil: no gathering write
 
 	// The writer's.
-	out      []byte
-	written  int
-	writeErr error
-	tryOnce  func(fd uintptr) bool
-	gather   net.Buffers // what remains of vector
-	vector   net.Buffers
+	writer *nowait.Writer // nil: plain
+	gather net.Buffers    // the part of vector that was not written
+	vector net.Buffers
 
 	// The reader's.
 	in       *reader
@@ -58,7 +55,7 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 	}
 	s.open(idle)
 	if s.tls != nil {
-		s.tls.cork.attach(s.raw, s.tells)
+		s.tls.cork.attach(s.writer, s.tells)
 		s.tcp = nil
 	}
 }
@@ -68,7 +65,7 @@ func (s *socket) open(idle time.Duration) {
 	if s.raw = nowait.Raw(s.nc); s.raw == nil {
 		return
 	}
-	s.tryOnce = s.trySyscall
+	s.writer = nowait.NewWriter(s.nc)
 	if s.tcp, _ = s.nc.(*net.TCPConn); s.tcp != nil {
 		s.tells = tune(s.raw, idle)
 	}
@@ -95,22 +92,11 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 	if s.tls != nil {
 		return s.tls.tryWrite(b)
 	}
-	s.out, s.written, s.writeErr = b, 0, nil
-	if err := s.raw.Write(s.tryOnce); err != nil {
-		return 0, err
-	}
-	s.out = nil
-	return s.written, s.writeErr
+	return s.writer.TryWrite(b)
 }
 
 // held says whether tryWrite has taken what it could not write.
 func (s *socket) held() bool { return s.tls != nil && s.tls.cork.held() }
-
-// trySyscall always says that it is done, so that RawConn.Write does not wait.
-func (s *socket) trySyscall(fd uintptr) bool {
-	s.written, s.writeErr = nowait.Send(fd, s.out)
-	return true
-}
 
 // readAll reads into r, and calls handle whenever something has come, until one of
 // them fails.

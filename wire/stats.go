@@ -172,75 +172,60 @@ func (s Stats) Map() map[string]int64 {
 // MarshalJSON is All as an object.
 func (s Stats) MarshalJSON() ([]byte, error) { return json.Marshal(s.Map()) }
 
-// Add makes s the stats of two connections together: sums, but the longer one of
-// RTT and of OldestUnsent.
+// Add makes s the stats of two connections together: sums, but the longer one of RTT and of
+// OldestUnsent.
 func (s *Stats) Add(o Stats) {
-	s.Tx.add(o.Tx)
-	s.Rx.add(o.Rx)
-	s.Flushes += o.Flushes
-	s.Heartbeats += o.Heartbeats
-	s.DroppedBytes += o.DroppedBytes
-	s.DroppedMessages += o.DroppedMessages
-	s.Cancels += o.Cancels
-	s.Resets += o.Resets
-	s.Credits += o.Credits
-	s.Stale += o.Stale
-	s.PostErrors += o.PostErrors
-	s.Conflated += o.Conflated
-	s.Stall += o.Stall
-	s.RTT = max(s.RTT, o.RTT)
-	s.Inflight += o.Inflight
-	s.Streams += o.Streams
-	s.Keyed += o.Keyed
-	s.QueuedBytes += o.QueuedBytes
-	s.OldestUnsent = max(s.OldestUnsent, o.OldestUnsent)
-	for i, n := range o.PerFlush {
-		s.PerFlush[i] += n
+	for i := range statFields {
+		f := &statFields[i]
+		switch {
+		case f.longest:
+			*f.at(s) = max(*f.at(s), *f.at(&o))
+		case f.sum == nil:
+			*f.at(s) += *f.at(&o)
+		}
 	}
 }
 
-func (t *Traffic) add(o Traffic) {
-	t.Posts += o.Posts
-	t.Requests += o.Requests
-	t.Responses += o.Responses
-	t.Starts += o.Starts
-	t.Stream += o.Stream
-	t.Fins += o.Fins
-	t.Bytes += o.Bytes
-	t.Frames += o.Frames
-	t.Errors += o.Errors
+// statField is one entry of the flat list. Its value is a field of Stats, or a sum of some.
+type statField struct {
+	name    string
+	at      func(*Stats) *int64
+	unit    int64 // of a duration; 0 is 1
+	longest bool  // Add takes the longer one
+	sum     func(*Stats) int64
 }
 
-// statField is one entry of the flat list.
-type statField struct {
-	name  string
-	value func(*Stats) int64
+func (f *statField) value(s *Stats) int64 {
+	if f.sum != nil {
+		return f.sum(s)
+	}
+	return *f.at(s) / max(f.unit, 1)
 }
 
 var statFields = func() []statField {
 	fields := []statField{
-		{"n_flushes", func(s *Stats) int64 { return s.Flushes }},
-		{"n_rxbeats", func(s *Stats) int64 { return s.Heartbeats }},
-		{"n_dropped", func(s *Stats) int64 { return s.DroppedBytes }},
-		{"n_mdrops", func(s *Stats) int64 { return s.DroppedMessages }},
-		{"n_cancel", func(s *Stats) int64 { return s.Cancels }},
-		{"n_reset", func(s *Stats) int64 { return s.Resets }},
-		{"n_credit", func(s *Stats) int64 { return s.Credits }},
-		{"n_stale", func(s *Stats) int64 { return s.Stale }},
-		{"n_posterr", func(s *Stats) int64 { return s.PostErrors }},
-		{"n_conflated", func(s *Stats) int64 { return s.Conflated }},
-		{"n_stall_ns", func(s *Stats) int64 { return s.Stall.Nanoseconds() }},
-		{"rtt_ns", func(s *Stats) int64 { return s.RTT.Nanoseconds() }},
-		{"inflight", func(s *Stats) int64 { return s.Inflight }},
-		{"streams", func(s *Stats) int64 { return s.Streams }},
-		{"keyed", func(s *Stats) int64 { return s.Keyed }},
-		{"queued_bytes", func(s *Stats) int64 { return s.QueuedBytes }},
-		{"oldest_unsent_ms", func(s *Stats) int64 { return s.OldestUnsent.Milliseconds() }},
+		{name: "n_flushes", at: func(s *Stats) *int64 { return &s.Flushes }},
+		{name: "n_rxbeats", at: func(s *Stats) *int64 { return &s.Heartbeats }},
+		{name: "n_dropped", at: func(s *Stats) *int64 { return &s.DroppedBytes }},
+		{name: "n_mdrops", at: func(s *Stats) *int64 { return &s.DroppedMessages }},
+		{name: "n_cancel", at: func(s *Stats) *int64 { return &s.Cancels }},
+		{name: "n_reset", at: func(s *Stats) *int64 { return &s.Resets }},
+		{name: "n_credit", at: func(s *Stats) *int64 { return &s.Credits }},
+		{name: "n_stale", at: func(s *Stats) *int64 { return &s.Stale }},
+		{name: "n_posterr", at: func(s *Stats) *int64 { return &s.PostErrors }},
+		{name: "n_conflated", at: func(s *Stats) *int64 { return &s.Conflated }},
+		{name: "n_stall_ns", at: func(s *Stats) *int64 { return (*int64)(&s.Stall) }},
+		{name: "rtt_ns", at: func(s *Stats) *int64 { return (*int64)(&s.RTT) }, longest: true},
+		{name: "inflight", at: func(s *Stats) *int64 { return &s.Inflight }},
+		{name: "streams", at: func(s *Stats) *int64 { return &s.Streams }},
+		{name: "keyed", at: func(s *Stats) *int64 { return &s.Keyed }},
+		{name: "queued_bytes", at: func(s *Stats) *int64 { return &s.QueuedBytes }},
+		{name: "oldest_unsent_ms", at: func(s *Stats) *int64 { return (*int64)(&s.OldestUnsent) }, unit: int64(time.Millisecond), longest: true},
 	}
 	fields = append(fields, trafficFields("n_tx", func(s *Stats) *Traffic { return &s.Tx })...)
 	fields = append(fields, trafficFields("n_rx", func(s *Stats) *Traffic { return &s.Rx })...)
 	for i := range histogramBuckets {
-		fields = append(fields, statField{fmt.Sprintf("n_flush_%04d", 1<<i), func(s *Stats) int64 { return s.PerFlush[i] }})
+		fields = append(fields, statField{name: fmt.Sprintf("n_flush_%04d", 1<<i), at: func(s *Stats) *int64 { return &s.PerFlush[i] }})
 	}
 	slices.SortFunc(fields, func(a, b statField) int { return cmp.Compare(a.name, b.name) })
 	return fields
@@ -248,16 +233,16 @@ var statFields = func() []statField {
 
 func trafficFields(prefix string, of func(*Stats) *Traffic) []statField {
 	return []statField{
-		{prefix, func(s *Stats) int64 { return of(s).Messages() }},
-		{prefix + "post", func(s *Stats) int64 { return of(s).Posts }},
-		{prefix + "req", func(s *Stats) int64 { return of(s).Requests }},
-		{prefix + "resp", func(s *Stats) int64 { return of(s).Responses }},
-		{prefix + "start", func(s *Stats) int64 { return of(s).Starts }},
-		{prefix + "stream", func(s *Stats) int64 { return of(s).Stream }},
-		{prefix + "fin", func(s *Stats) int64 { return of(s).Fins }},
-		{prefix + "byte", func(s *Stats) int64 { return of(s).Bytes }},
-		{prefix + "frame", func(s *Stats) int64 { return of(s).Frames }},
-		{prefix + "err", func(s *Stats) int64 { return of(s).Errors }},
+		{name: prefix, sum: func(s *Stats) int64 { return of(s).Messages() }},
+		{name: prefix + "post", at: func(s *Stats) *int64 { return &of(s).Posts }},
+		{name: prefix + "req", at: func(s *Stats) *int64 { return &of(s).Requests }},
+		{name: prefix + "resp", at: func(s *Stats) *int64 { return &of(s).Responses }},
+		{name: prefix + "start", at: func(s *Stats) *int64 { return &of(s).Starts }},
+		{name: prefix + "stream", at: func(s *Stats) *int64 { return &of(s).Stream }},
+		{name: prefix + "fin", at: func(s *Stats) *int64 { return &of(s).Fins }},
+		{name: prefix + "byte", at: func(s *Stats) *int64 { return &of(s).Bytes }},
+		{name: prefix + "frame", at: func(s *Stats) *int64 { return &of(s).Frames }},
+		{name: prefix + "err", at: func(s *Stats) *int64 { return &of(s).Errors }},
 	}
 }
 
