@@ -120,9 +120,7 @@ func (l *Listener) enqueue(w *waiter) error {
 func (l *Listener) dequeue(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i := slices.Index(l.waiting, w); i >= 0 {
-		l.waiting = slices.Delete(l.waiting, i, i+1)
-	}
+	l.waiting = slices.DeleteFunc(l.waiting, func(o *waiter) bool { return o == w })
 }
 
 // Close refuses the streams that wait, and those to come, with UNAVAILABLE. What

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/internal/netio/handshake"
+	"paddock/internal/netio/listen"
 	"paddock/internal/process/logbound"
 	"paddock/internal/wire/machine"
 )
@@ -25,9 +26,6 @@ const (
 	// maxHandshake bounds the bytes that a peer may send in the TLS handshake: enough for a
 	// certificate chain.
 	maxHandshake = 16 << 10
-	// acceptPause and maxAcceptPause are how long to wait after an Accept that has
-	// failed for want of resources: it doubles from one to the other.
-	acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 )
 
 // Server accepts connections and starts each of them with Config. Its fields are
@@ -121,31 +119,16 @@ func (s *Server) Serve(l net.Listener) error {
 	if !s.listen(l) {
 		return nil
 	}
-	pause := acceptPause
-	for {
-		nc, err := l.Accept()
-		if err == nil {
-			pause = acceptPause
-			s.admit(nc)
-			continue
-		}
-		if s.ctx.Err() != nil {
-			return nil
-		}
+	return listen.Accept(s.ctx, l, s.admit, func(err error, pause time.Duration) error {
 		if !temporary(err) {
 			return fmt.Errorf("wire: %w", err)
 		}
 		s.config.Logger.Warn("wire: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
-		select {
-		case <-s.ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, maxAcceptPause)
-	}
+		return nil
+	})
 }
 
-// temporary says whether Accept may succeed later: there are no descriptors left,
+// temporary reports whether Accept may succeed later: there are no descriptors left,
 // or the peer has gone before its turn.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }

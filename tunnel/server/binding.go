@@ -99,30 +99,29 @@ const maxNames = 8
 // errNoNames is the refusal of a client that has asked for no host.
 var errNoNames = fmt.Errorf("%w: this server chooses no names: ask for a host", tunnel.ErrDenied)
 
-// chosenName is a name of the policy's, in the normal form.
-func chosenName(n tunnel.Namer, identity string, id uint16, try int) (string, error) {
-	host, err := n.Name(identity, id, try)
-	if err != nil {
-		return "", err
+// anyName calls with with the names that the policy has for a tunnel without a host, one after the
+// other, until the error is not that the name is held. Each name is set in b before.
+func (s *Server) anyName(identity string, id uint16, b *tunnel.Binding, with func() (wire.Code, error)) (wire.Code, error) {
+	if b.Protocol != tunnel.HTTP || b.Host != "" {
+		return with()
 	}
-	return hostname.Normalise(host)
-}
-
-// grantAny grants the first free name that the policy has for a tunnel, and sets it in b.
-func (s *Server) grantAny(x *session, ask *message.BindAsk, b *tunnel.Binding) (c *lease, code wire.Code, err error) {
 	namer, ok := s.Policy.(tunnel.Namer)
 	if !ok {
-		return nil, wire.PermissionDenied, errNoNames
+		return wire.PermissionDenied, errNoNames
 	}
 	for try := range maxNames {
-		if b.Host, err = chosenName(namer, x.identity, ask.ID, try); err != nil {
-			return nil, wire.PermissionDenied, err
+		var err error
+		if b.Host, err = namer.Name(identity, id, try); err == nil {
+			b.Host, err = hostname.Normalise(b.Host)
 		}
-		if c, code, err = s.grant(x, ask, *b); !errors.Is(err, tunnel.ErrNameHeld) {
-			return c, code, err
+		if err != nil {
+			return wire.PermissionDenied, err
+		}
+		if code, err := with(); !errors.Is(err, tunnel.ErrNameHeld) {
+			return code, err
 		}
 	}
-	return nil, wire.AlreadyExists, tunnel.ErrNameHeld
+	return wire.AlreadyExists, tunnel.ErrNameHeld
 }
 
 // try serves tunnel.try.
@@ -150,21 +149,10 @@ func (s *Server) tryOne(identity string, ask *message.BindAsk) (where string, co
 	if err != nil {
 		return "", wire.InvalidArgument, err
 	}
-	if b.Protocol != tunnel.HTTP || b.Host != "" {
-		return s.mayBind(identity, ask, b)
-	}
-	namer, ok := s.Policy.(tunnel.Namer)
-	if !ok {
-		return "", wire.PermissionDenied, errNoNames
-	}
-	for try := range maxNames {
-		if b.Host, err = chosenName(namer, identity, ask.ID, try); err != nil {
-			return "", wire.PermissionDenied, err
-		}
-		if where, code, err = s.mayBind(identity, ask, b); !errors.Is(err, tunnel.ErrNameHeld) {
-			break
-		}
-	}
+	code, err = s.anyName(identity, ask.ID, &b, func() (code wire.Code, err error) {
+		where, code, err = s.mayBind(identity, ask, b)
+		return code, err
+	})
 	return where, code, err
 }
 
@@ -182,7 +170,7 @@ func (s *Server) mayBind(identity string, ask *message.BindAsk, b tunnel.Binding
 	case b.Protocol != tunnel.TCP || p != nil:
 		return b.String(), 0, nil
 	}
-	l, err := listen(b.Address)
+	l, err := listenTCP(b.Address)
 	if err != nil {
 		return "", wire.Unavailable, fmt.Errorf("tunnel: %w", err)
 	}

@@ -70,16 +70,9 @@ func (p *endpoint) remove(c *lease) (last bool) {
 }
 
 // served reports whether a client is connected that can serve it.
-func (p *endpoint) served() bool {
-	for _, c := range p.all() {
-		if c.owner.Load() != nil {
-			return true
-		}
-	}
-	return false
-}
+func (p *endpoint) served() bool { return p.here() > 0 }
 
-// here is how many are.
+// here returns how many clients are connected.
 func (p *endpoint) here() (n int) {
 	for _, c := range p.all() {
 		if c.owner.Load() != nil {
@@ -153,11 +146,9 @@ func (p *endpoint) wait(ctx context.Context, l *tunnel.Limits) error {
 	if p.served() { // it came back before this visitor was registered
 		return nil
 	}
-	timer := time.NewTimer(l.Return)
-	defer timer.Stop()
 	select {
 	case <-back:
-	case <-timer.C:
+	case <-time.After(l.Return):
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -32,11 +32,7 @@ func (t *routes) find(host, path string) *endpoint {
 }
 
 func (t *routes) on(host, path string) *endpoint {
-	found, ok := t.hosts.Load(host)
-	if !ok {
-		return nil
-	}
-	for _, p := range *found.(*hostRoutes).endpoints.Load() {
+	for _, p := range t.of(host) {
 		if p.covers(path) {
 			return p
 		}

@@ -196,12 +196,11 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) mess
 	b, err := ask.Binding()
 	code := wire.InvalidArgument
 	var c *lease
-	switch {
-	case err != nil:
-	case b.Protocol == tunnel.HTTP && b.Host == "":
-		c, code, err = s.grantAny(x, ask, &b)
-	default:
-		c, code, err = s.grant(x, ask, b)
+	if err == nil {
+		code, err = s.anyName(x.identity, ask.ID, &b, func() (code wire.Code, err error) {
+			c, code, err = s.grant(x, ask, b)
+			return code, err
+		})
 	}
 	if err != nil {
 		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", conn.RemoteAddr().String(), "error", err)
@@ -265,8 +264,8 @@ func (s *Server) unbound(leases []*lease) {
 	}
 }
 
-// listen opens the address of a TCP tunnel.
-func listen(address string) (net.Listener, error) {
+// listenTCP opens the address of a TCP tunnel.
+func listenTCP(address string) (net.Listener, error) {
 	var config net.ListenConfig
 	return config.Listen(context.Background(), "tcp", address)
 }

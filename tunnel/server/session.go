@@ -307,7 +307,7 @@ func (s *Server) open(b tunnel.Binding) (*endpoint, error) {
 		s.table(b.Protocol).add(p)
 		return p, nil
 	}
-	l, err := listen(b.Address)
+	l, err := listenTCP(b.Address)
 	if err != nil {
 		return nil, fmt.Errorf("tunnel: %w", err)
 	}

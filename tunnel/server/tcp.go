@@ -9,14 +9,11 @@ import (
 	"time"
 
 	"paddock/internal/netio/hostname"
+	"paddock/internal/netio/listen"
 	"paddock/tunnel/internal/message"
 	"paddock/tunnel/internal/relay"
 	"paddock/wire"
 )
-
-// acceptPause and maxAcceptPause are how long to wait after an Accept that has failed
-// for want of resources: it doubles from one to the other.
-const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 
 // acceptTCP is the goroutine of a TCP tunnel's listener; the endpoint's end closes it.
 func (s *Server) acceptTCP(p *endpoint) {
@@ -50,28 +47,14 @@ func (v *rawVisitors) Accept() (net.Conn, error) {
 
 // accept starts a goroutine of the group for each connection of l, until l is closed.
 func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Conn)) {
-	pause := acceptPause
-	for {
-		conn, err := l.Accept()
-		if err == nil {
-			pause = acceptPause
-			group.Go(func() { serve(conn) })
-			continue
-		}
+	_ = listen.Accept(s.ctx, l, func(conn net.Conn) { group.Go(func() { serve(conn) }) }, func(err error, pause time.Duration) error {
 		if errors.Is(err, net.ErrClosed) {
-			return
+			return err
 		}
 		s.starved.Add(1)
 		s.log.Warn("tunnel: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-s.ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-		pause = min(2*pause, maxAcceptPause)
-	}
+		return nil
+	})
 }
 
 // serveTCP is the goroutine of a visitor of a TCP tunnel.
