@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -92,23 +93,13 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		d = *c
 	}
-	if d.MaxMessage == 0 {
-		d.MaxMessage = defaultMaxMessage
-	}
-	if d.StreamInitial == 0 {
-		d.StreamInitial = frame.LimitStream.Before
-	}
-	if d.MaxWindow == 0 {
-		d.MaxWindow = maxStreamWindow
-	}
-	if d.DrainTimeout == 0 {
-		d.DrainTimeout = defaultDrain
-	}
+	d.MaxMessage = cmp.Or(d.MaxMessage, defaultMaxMessage)
+	d.StreamInitial = cmp.Or(d.StreamInitial, frame.LimitStream.Before)
+	d.MaxWindow = cmp.Or(d.MaxWindow, maxStreamWindow)
+	d.DrainTimeout = cmp.Or(d.DrainTimeout, defaultDrain)
+	d.Logger = cmp.Or(d.Logger, slog.Default())
 	if d.Mux == nil {
 		d.Mux = NewMux()
-	}
-	if d.Logger == nil {
-		d.Logger = slog.Default()
 	}
 	return d
 }

@@ -153,31 +153,25 @@ func (c *Conn) Ready(ctx context.Context) error {
 // Admitted waits until the peer has agreed to our HELLO too. A connection that is Ready
 // may still be refused: both HELLOs go out at once. The error is as of Ready.
 func (c *Conn) Admitted(ctx context.Context) error {
-	for {
-		c.mu.Lock()
-		admitted, ponged := c.m.RTT() > 0, c.ponged.wait() // it answers nothing before
-		c.mu.Unlock()
-		if admitted {
-			return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.m.RTT() == 0 { // it answers nothing before
+		if c.closed {
+			return c.err
 		}
-		select {
-		case <-ponged:
-		case <-c.done:
-			return c.Err()
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := c.ponged.await(ctx, &c.mu); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Peer is what the peer's HELLO said, nil until Ready.
 func (c *Conn) Peer() *Hello {
-	select {
-	case <-c.ready:
-		return c.m.Peer()
-	default:
+	if !isClosed(c.ready) {
 		return nil
 	}
+	return c.m.PeerHello
 }
 
 // Identity is what Verify found the peer to be, nil if it said nothing.

@@ -360,8 +360,7 @@ func (c *Conn) judgeHello() error {
 		return nil
 	}
 	code := Unauthenticated
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		code = e.Code
 	}
 	c.m.Close(code)

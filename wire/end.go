@@ -74,7 +74,7 @@ func (c *Conn) failLocked(err error) {
 	}
 	c.beat.timer.Stop()
 	c.cancel(err)
-	for _, g := range []*gate{&c.sends.room, &c.sends.acked, &c.windows.credit, &c.out.wrotePart, &c.idle, &c.drained} {
+	for _, g := range []*gate{&c.sends.room, &c.sends.acked, &c.windows.credit, &c.out.wrotePart, &c.idle, &c.drained, &c.ponged} {
 		g.open()
 	}
 	c.slots.fail(err)

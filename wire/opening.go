@@ -203,8 +203,8 @@ func blamed(err error) bool {
 			return false
 		}
 	}
-	var e *Error
-	return !errors.As(err, &e) || e.Code != PermissionDenied
+	e, ok := errors.AsType[*Error](err)
+	return !ok || e.Code != PermissionDenied
 }
 
 const (

@@ -198,8 +198,7 @@ func (c *Conn) servesPosts(h *handler) *Error {
 	if h.posts == nil && h.post == nil {
 		return &Error{Code: Unimplemented, Msg: "no handler for posts of " + h.kind}
 	}
-	var e *Error
-	errors.As(c.allowed(h), &e)
+	e, _ := errors.AsType[*Error](c.allowed(h))
 	return e
 }
 

@@ -118,9 +118,9 @@ func (a *inlineAnswers) promote(id frame.Slot, body []byte) {
 
 // asError returns the error of a handler as the peer gets it.
 func asError(err error) *Error {
-	var e *Error
+	e, ok := errors.AsType[*Error](err)
 	switch {
-	case errors.As(err, &e) && e.Code != 0:
+	case ok && e.Code != 0:
 		return e
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: DeadlineExceeded}
@@ -150,9 +150,8 @@ func (c *Conn) allowed(h *handler) error {
 		return nil
 	}
 	err := c.config.Authorize(c, h.kind)
-	var e *Error
-	if err != nil && !errors.As(err, &e) {
-		err = &Error{Code: PermissionDenied, Msg: err.Error(), NotStarted: true}
+	if _, ok := errors.AsType[*Error](err); err != nil && !ok {
+		return &Error{Code: PermissionDenied, Msg: err.Error(), NotStarted: true}
 	}
 	return err
 }

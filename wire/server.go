@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -165,13 +167,7 @@ func (s *Server) leave(c *Conn) {
 
 // All are the connections that are open, in no order.
 func (s *Server) All() iter.Seq[*Conn] {
-	return func(yield func(*Conn) bool) {
-		for _, c := range s.snapshot() {
-			if !yield(c) {
-				return
-			}
-		}
-	}
+	return func(yield func(*Conn) bool) { slices.Values(s.snapshot())(yield) }
 }
 
 // Total returns the Stats of all connections that were opened, added up. Connections that have
@@ -196,10 +192,7 @@ func (s *Server) snapshot() []*Conn {
 // accepted and that were not entered yet, since their peers may already have had
 // answers. s.mu is held.
 func (s *Server) openConns() []*Conn {
-	list := make([]*Conn, 0, len(s.conns)+len(s.opening))
-	for c := range s.conns {
-		list = append(list, c)
-	}
+	list := slices.Collect(maps.Keys(s.conns))
 	for _, c := range s.opening {
 		if c.entering() {
 			list = append(list, c)

@@ -94,17 +94,13 @@ func (s *Server) stop() (open []*Conn) {
 		_ = l.Close()
 	}
 	clear(s.listeners)
-	for c := range s.conns {
-		open = append(open, c)
-	}
+	open = s.openConns()
 	s.room.Clear(func(nc net.Conn) { _ = nc.Close() })
 	for n, c := range s.opening {
 		switch {
 		case c == nil:
 			_ = n.Conn.Close()
-		case c.entering():
-			open = append(open, c)
-		default:
+		case !c.entering():
 			c.Abort(Unavailable)
 		}
 	}

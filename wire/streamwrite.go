@@ -15,10 +15,9 @@ const copyLimit = 4 << 10
 
 // sender is the half of a stream that we send. It is guarded by Conn.mu.
 type sender struct {
-	pend    []byte      // of the present Write, what is not in the output yet
-	flags   frame.Flags // of its last frame
-	waiting bool        // pend is to be sent, though it may be empty
-	flying  int         // bytes that the writer has by reference
+	pend    []byte // of the present Write, what is not in the output yet
+	waiting bool   // pend is to be sent, though it may be empty
+	flying  int    // bytes that the writer has by reference
 	inRing  bool
 	starved bool          // in Conn.starved
 	broken  error         // why nothing can be written any more
@@ -32,11 +31,11 @@ type sender struct {
 // stream, the error is *Error with its code; os.ErrDeadlineExceeded is the write
 // deadline. With an error n bytes were sent all the same. A Write is a message to
 // ReadMsg.
-func (s *Stream) Write(p []byte) (int, error) { return s.writeMessage(p, 0) }
+func (s *Stream) Write(p []byte) (int, error) { return s.writeMessage(p) }
 
 // WriteMsg sends p as one message, which ReadMsg returns as a whole.
 func (s *Stream) WriteMsg(p []byte) error {
-	_, err := s.writeMessage(p, 0)
+	_, err := s.writeMessage(p)
 	return err
 }
 
@@ -78,7 +77,7 @@ func (s *Stream) acceptLocked() {
 	}
 }
 
-func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
+func (s *Stream) writeMessage(p []byte) (int, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.writeBy.over() {
@@ -91,7 +90,7 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 		return 0, s.broken
 	}
 	s.acceptLocked()
-	done, all, err := s.writeShort(p, flags)
+	done, all, err := s.writeShort(p)
 	if all || err != nil {
 		c.out.wake()
 		c.mu.Unlock()
@@ -101,7 +100,7 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 	case <-s.sent:
 	default:
 	}
-	s.pend, s.flags, s.waiting = p[done:], flags, true
+	s.pend, s.waiting = p[done:], true
 	s.lineUp()
 	c.out.writeFor(s)
 	c.mu.Unlock()
@@ -111,11 +110,11 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 // writeShort copies p into the output if it is short and no other writer waits for
 // its turn. It returns how much of it the credit allowed, and whether that was all: p
 // may be empty. Conn.mu is held.
-func (s *Stream) writeShort(p []byte, flags frame.Flags) (n int, all bool, err error) {
+func (s *Stream) writeShort(p []byte) (n int, all bool, err error) {
 	if len(p) > copyLimit || len(s.c.out.ring) > 0 || s.c.m.Queued() > maxQueued {
 		return 0, false, nil
 	}
-	n, err = s.c.m.Data(s.id, p, flags)
+	n, err = s.c.m.Data(s.id, p, 0)
 	switch {
 	case errors.Is(err, ErrNoCredit):
 		return 0, false, nil
@@ -178,7 +177,7 @@ func (s *Stream) send(most int) (n int, more bool) {
 		return 0, false
 	}
 	m := s.c.m
-	size, flags := min(len(s.pend), most), s.flags
+	size, flags := min(len(s.pend), most), frame.Flags(0)
 	if size < len(s.pend) {
 		flags = frame.FlagMore
 	}
@@ -257,7 +256,7 @@ func (s *Stream) TryWrite(p []byte) (ok bool) {
 	c := s.c
 	c.mu.Lock()
 	if s.broken == nil && !s.writeBy.over() && c.m.SendRoom(s.id) >= len(p) {
-		_, ok, _ = s.writeShort(p, 0)
+		_, ok, _ = s.writeShort(p)
 	}
 	s.writing.Unlock()
 	if ok {

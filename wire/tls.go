@@ -79,8 +79,8 @@ func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) 
 // isPlain says whether a handshake has failed because the peer's first bytes were
 // those of wire.
 func isPlain(err error) bool {
-	var header tls.RecordHeaderError
-	return errors.As(err, &header) && string(header.RecordHeader[:]) == frame.Preface[:len(header.RecordHeader)]
+	header, ok := errors.AsType[tls.RecordHeaderError](err)
+	return ok && string(header.RecordHeader[:]) == frame.Preface[:len(header.RecordHeader)]
 }
 
 // handshake also holds that the peer means wire, or another one of names.

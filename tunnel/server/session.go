@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -92,21 +94,14 @@ func (s *Server) enter(x, before *session) error {
 	}
 	if before != nil {
 		now := time.Now()
-		for _, at := range before.changes {
-			if now.Sub(at) < changeSpan {
-				x.changes = append(x.changes, at)
-			}
-		}
+		x.changes = slices.DeleteFunc(slices.Clone(before.changes), func(at time.Time) bool { return now.Sub(at) >= changeSpan })
 		if before.lead().Err() == nil && !sameInstance(before.lead(), x.lead()) {
 			if len(x.changes) >= maxChanges {
 				return message.Refused(wire.AlreadyExists, "identity in use by another instance: each process needs an identity of its own")
 			}
 			x.changes = append(x.changes, now)
 		}
-		x.old = before.old
-		for _, c := range before.leases {
-			x.old = append(x.old, c)
-		}
+		x.old = slices.AppendSeq(before.old, maps.Values(before.leases))
 		before.leases, before.old = nil, nil
 	}
 	s.sessions[x.identity] = x

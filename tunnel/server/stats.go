@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -150,10 +151,7 @@ func (s *Server) Stats() Stats {
 	stats.Overloads["visitors"], stats.Overloads["visitors each"] = s.heads.refused.Load(), s.heads.refusedEach.Load()
 	stats.Overloads["raw visitors"] = s.rawHeads.refused.Load()
 	s.mu.Lock()
-	sessions := make([]*session, 0, len(s.sessions))
-	for _, x := range s.sessions {
-		sessions = append(sessions, x)
-	}
+	sessions := slices.Collect(maps.Values(s.sessions))
 	stats.Sessions, stats.Link = len(sessions), s.past
 	s.countLeases(&stats)
 	s.mu.Unlock()
