@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math/bits"
 	"slices"
 	"time"
@@ -161,13 +162,7 @@ func StatNames() []string {
 }
 
 // Map is All as a map of its own.
-func (s Stats) Map() map[string]int64 {
-	m := make(map[string]int64, len(statFields))
-	for name, n := range s.All() {
-		m[name] = n
-	}
-	return m
-}
+func (s Stats) Map() map[string]int64 { return maps.Collect(s.All()) }
 
 // MarshalJSON is All as an object.
 func (s Stats) MarshalJSON() ([]byte, error) { return json.Marshal(s.Map()) }

@@ -148,6 +148,15 @@ func (c *Client) all() []*target {
 	return nil
 }
 
+// each calls f with each target.
+func (c *Client) each(f func(*target)) {
+	for _, b := range c.all() {
+		if b != nil {
+			f(b)
+		}
+	}
+}
+
 // ids returns all ids, of which some may mean nothing.
 func (c *Client) ids() []uint16 {
 	ids := make([]uint16, len(c.all()))
@@ -225,20 +234,12 @@ type gaveUp struct{ error }
 // CloseIdle closes the connections to targets that wait for work, and those in use when
 // they are done. It is for the end.
 func (c *Client) CloseIdle() {
-	for _, b := range c.all() {
-		if b != nil {
-			b.closeIdle()
-		}
-	}
+	c.each((*target).closeIdle)
 }
 
 // wait waits for the goroutines of connections to targets. No exchange is under way.
 func (c *Client) wait() {
-	for _, b := range c.all() {
-		if b != nil {
-			b.pool.tasks.Wait()
-		}
-	}
+	c.each(func(b *target) { b.pool.tasks.Wait() })
 }
 
 // Bindings returns the result of binding each tunnel: the configured ones in their order, then

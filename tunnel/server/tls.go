@@ -80,7 +80,7 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 	}
 	state := secured.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
-		f.handed.give(secured)
+		f.handOver(secured)
 		return
 	}
 	newH1Conn(f.front, secured, state.ServerName, true).serve()
