@@ -58,23 +58,23 @@ type Server struct {
 	// AltProtocol is another protocol served by the same listeners; nil means none.
 	AltProtocol *AltProtocol
 
-	prepare sync.Once
-	config  Config          // with defaults and the TLS of wire; set by prepare
-	ctx     context.Context // ends when the server stops; set by prepare
-	cancel  context.CancelFunc
-	tasks   sync.WaitGroup     // of every connection
-	turns   *handshake.Limiter // set by prepare
-	pauses  handshake.PenaltyBox
-	lines   logbound.Lines // about connections that were not opened
-	called  chan struct{}  // to usher: there may be a place; set by prepare
+	prepare    sync.Once
+	config     Config          // with defaults and the TLS of wire; set by prepare
+	ctx        context.Context // ends when the server stops; set by prepare
+	cancel     context.CancelFunc
+	tasks      sync.WaitGroup     // of every connection
+	handshakes *handshake.Limiter // set by prepare
+	penalties  handshake.PenaltyBox
+	lines      logbound.Lines // about connections that were not opened
+	freed      chan struct{}  // a pending connection has ended, for dequeueLoop; set by prepare
 
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	crowd     handshake.PendingSet         // connections that are opening
-	room      handshake.AcceptQueue        // connections that wait to be opened
-	ushering  bool                         // usher runs
-	opening   map[*handshake.Pending]*Conn // the crowd; nil during the TLS handshake
+	pending   handshake.PendingSet         // connections that are opening
+	queue     handshake.AcceptQueue        // connections that wait to be opened
+	dequeuing bool                         // dequeueLoop runs
+	opening   map[*handshake.Pending]*Conn // the pending ones; nil during the TLS handshake
 	conns     map[*Conn]struct{}
 	refusing  int
 	stats     ServerStats
@@ -101,11 +101,11 @@ func (s *Server) init() {
 			s.config.TLS = secureConfig(s.config.TLS, s.AltProtocol.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, machine.HelloTimeout)
-		s.called = make(chan struct{}, 1) // it is remembered that there was a call
+		s.handshakes = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, machine.HelloTimeout)
+		s.freed = make(chan struct{}, 1) // a signal without a receiver waits
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.room = handshake.AcceptQueue{Silence: machine.HelloTimeout, Limit: secureTimeout, Heard: heard}
+		s.queue = handshake.AcceptQueue{Silence: machine.HelloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
 		s.opening = map[*handshake.Pending]*Conn{}
 		s.conns = map[*Conn]struct{}{}
@@ -210,7 +210,7 @@ func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats
-	stats.Conns, stats.Opening, stats.Waiting = len(s.conns), len(s.opening), s.room.Len()
+	stats.Conns, stats.Opening, stats.Waiting = len(s.conns), len(s.opening), s.queue.Len()
 	for _, c := range s.opening {
 		if c.entering() {
 			stats.Conns++

@@ -95,7 +95,7 @@ func (s *Server) stop() (open []*Conn) {
 	}
 	clear(s.listeners)
 	open = s.openConns()
-	s.room.Clear(func(nc net.Conn) { _ = nc.Close() })
+	s.queue.Clear(func(nc net.Conn) { _ = nc.Close() })
 	for n, c := range s.opening {
 		switch {
 		case c == nil:

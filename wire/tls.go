@@ -59,7 +59,7 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) (*secured, error) {
 	under := &cork{Conn: nc}
 	c := &secured{Conn: tls.Server(under, s.config.TLS), cork: under}
-	err := s.turns.Do(ctx, nc, n, func(shaking net.Conn) error {
+	err := s.handshakes.Do(ctx, nc, n, func(shaking net.Conn) error {
 		under.shaking = shaking
 		defer func() { under.shaking = nil }()
 		return c.handshake(ctx, s.config.TLS.NextProtos)
