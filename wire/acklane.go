@@ -15,16 +15,16 @@ const (
 	defaultMaxUnackedBytes = 16 << 20
 	// ackBatch is how many posts go to a connection at once.
 	ackBatch = 256
-	// ackChunk is what bodies are copied into, many of them. It is free when the
-	// last of them is acknowledged.
+	// ackChunk is the size of a buffer that many bodies are copied into. It is free when the last
+	// of them is acknowledged.
 	ackChunk = 32 << 10
 	// maxAckKinds bounds the kinds of acknowledged posts: a connection has 1,024.
 	maxAckKinds = 256
 )
 
-// ackLane keeps the acknowledged posts of a client until the peer has handled them,
-// over one connection after the other. On each of them the numbers go on from what
-// was acknowledged when it began (base), one by one.
+// ackLane keeps the acknowledged posts of a client until the peer has handled them, over one
+// connection after the other. On each of them the numbers go on, one by one, from the number that
+// was acknowledged when it began (base).
 type ackLane struct {
 	maxPosts, maxBytes int
 
@@ -105,8 +105,7 @@ func (l *ackLane) full(n int) bool {
 	return waiting >= l.maxPosts || waiting > 0 && l.bytes+n > l.maxBytes
 }
 
-// attach begins a connection: from now on the one before has no say. base is for
-// its HELLO.
+// attach begins the turn of a connection, which ends that of the one before. base is for its HELLO.
 func (l *ackLane) attach() (turn, base, ever uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,11 +149,10 @@ func (l *ackLane) take(turn uint64, dst [][]byte) (kind string, bodies [][]byte,
 	return kind, dst, nil
 }
 
-// pump sends over a connection all that is to be sent, until it ends or has no say
-// any more.
+// pump sends all waiting posts over a connection, until the connection ends or its turn is over.
 //
-// It waits until the peer has told what it has of the session: an acknowledgement ahead of
-// what was sent can only be told from others before more is sent.
+// It waits until the peer has sent the state of its session: an acknowledgement of posts that were
+// never sent can be recognized only before more are sent.
 func (l *ackLane) pump(conn *Conn, turn uint64) {
 	if conn.Admitted(conn.ctx) != nil {
 		return
@@ -183,8 +181,7 @@ func (l *ackLane) pump(conn *Conn, turn uint64) {
 	}
 }
 
-// listen takes the peer's acknowledgements, until the connection ends or has no say
-// any more.
+// listen receives the peer's acknowledgements, until the connection ends or its turn is over.
 func (l *ackLane) listen(conn *Conn, turn uint64) {
 	for number := uint64(0); ; {
 		if number = conn.Acked(); !l.acknowledged(turn, number) {

@@ -41,10 +41,10 @@ func (c *call) recycle() {
 	calls.Put(c)
 }
 
-// CallOptions are what CallStream may say besides kind and body.
+// CallOptions are the options of CallStream.
 type CallOptions struct {
-	// More: the body goes on in the Stream of the Answer, until its CloseWrite. The
-	// answer's head is what Stream.Accepted returns then.
+	// More: the body goes on in the Stream of the Answer, until its CloseWrite. Stream.Accepted
+	// returns the answer's head then.
 	More bool
 	// Meta is sent along; its deadline is that of the context if it has none.
 	Meta Meta
@@ -53,8 +53,8 @@ type CallOptions struct {
 	// be called under the connection's lock, so it must neither wait nor use the connection. A
 	// Client calls it once for each connection that it tries. nil = no call.
 	SlotFree func()
-	// Into gets the answer's head appended, which allocates nothing if there is room; it is
-	// the caller's again when CallStream has returned, whatever came of it.
+	// Into gets the answer's head appended, which allocates nothing if there is room; it is the
+	// caller's again when CallStream has returned, with or without an error.
 	Into []byte
 }
 
@@ -139,7 +139,7 @@ func setDeadline(ctx context.Context, meta *Meta) {
 	}
 }
 
-// encodeMeta is nil for a meta that says nothing.
+// encodeMeta returns nil for a meta without a field.
 func encodeMeta(meta *Meta) []byte {
 	if b := frame.AppendMeta(nil, meta); len(b) > 1 {
 		return b
@@ -199,7 +199,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	return nil
 }
 
-// notSent says why something could not be sent. c.mu is held.
+// notSent returns the error of work that was not sent. c.mu is held.
 func (c *Conn) notSent(err error) error {
 	if errors.Is(err, ErrClosed) {
 		return &lostError{cause: cmp.Or(c.err, c.m.Failure, err)}
@@ -207,7 +207,7 @@ func (c *Conn) notSent(err error) error {
 	return err
 }
 
-// kindNumber is what the peer knows a kind by. c.mu is held.
+// kindNumber returns the number of a kind at the peer. c.mu is held.
 func (c *Conn) kindNumber(kind string) (uint32, error) {
 	if c.m.Failure != nil {
 		return 0, ErrClosed // also while the output is full: no wake-up would come
@@ -250,7 +250,7 @@ func (c *Conn) wait(ctx context.Context, call *call) error {
 	return ctx.Err()
 }
 
-// gather reads the rest of an answer behind what dst has from at on.
+// gather appends the rest of an answer to dst, where the answer begins at at.
 func (s *Stream) gather(ctx context.Context, dst []byte, at int) ([]byte, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Reset(Cancelled) })
 	defer stop()

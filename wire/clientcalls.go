@@ -30,7 +30,7 @@ func WithKey(ctx context.Context, key string) context.Context {
 
 var affinitySeed = maphash.MakeSeed()
 
-// linkOf is where what belongs to key goes.
+// linkOf returns the link for the work of a key.
 func (c *Client) linkOf(key string) *link {
 	return c.links[maphash.String(affinitySeed, key)%uint64(len(c.links))]
 }
@@ -110,8 +110,8 @@ func (c *Client) do(ctx context.Context, work func(*Conn) error) error {
 	}
 }
 
-// outcome is the error that the caller gets: what one connection has not sent, another
-// one may have.
+// outcome returns the error for the caller: work that one connection has not sent may have been
+// sent by another.
 func (a *attempt) outcome(err error) error {
 	if !a.sent || !errors.Is(err, ErrNotSent) && !errors.Is(err, ErrDraining) {
 		return err

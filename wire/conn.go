@@ -64,9 +64,8 @@ type binding struct {
 	number uint32
 }
 
-// Dial connects, with TLS if cfg has it, and starts the connection. It does not
-// wait for the peer's HELLO: what is sent now rides behind ours. network and
-// address are as for net.Dial.
+// Dial connects, with TLS if cfg has it, and starts the connection. It does not wait for the peer's
+// HELLO: the first output follows ours. network and address are as for net.Dial.
 func Dial(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
 	var dialer net.Dialer
 	nc, err := dialer.DialContext(ctx, network, address)
@@ -134,7 +133,7 @@ func ConnFrom(ctx context.Context) *Conn {
 	return c
 }
 
-// now is the time on the machine's clock.
+// now returns the time on the machine's clock.
 func (c *Conn) now() time.Duration { return time.Since(c.start) }
 
 // Ready waits until the peer's HELLO has come and Verify has agreed. The error is
@@ -166,7 +165,7 @@ func (c *Conn) Admitted(ctx context.Context) error {
 	return nil
 }
 
-// Peer is what the peer's HELLO said, nil until Ready.
+// Peer returns the peer's HELLO, nil until Ready.
 func (c *Conn) Peer() *Hello {
 	if !isClosed(c.ready) {
 		return nil
@@ -174,7 +173,7 @@ func (c *Conn) Peer() *Hello {
 	return c.m.PeerHello
 }
 
-// Identity is what Verify found the peer to be, nil if it said nothing.
+// Identity returns the identity that Verify has set, nil if it has set none.
 func (c *Conn) Identity() any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,26 +191,26 @@ func (c *Conn) SetIdentity(who any) {
 // "acceptor-2".
 func (c *Conn) Name() string { return fmt.Sprintf("%v-%d", c.role, c.serial) }
 
-// Since is when the connection was started.
+// Since returns the time at which the connection was started.
 func (c *Conn) Since() time.Time { return c.start }
 
 // Dialed reports whether this side has dialed; the other one has accepted.
 func (c *Conn) Dialed() bool { return c.role == frame.Dialer }
 
-// LocalAddr is that of the connection beneath.
+// LocalAddr returns that of the connection beneath.
 func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
 
-// RemoteAddr is that of the connection beneath.
+// RemoteAddr returns that of the connection beneath.
 func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
 
-// NetConn is the connection beneath, to look at; it belongs to c.
+// NetConn returns the connection beneath, to look at; it belongs to c.
 func (c *Conn) NetConn() net.Conn { return c.nc }
 
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err is why the connection has ended, nil before: ErrClosed, ErrPeerDead,
-// ErrNotWire, *ProtocolError, *Error, or what the socket said.
+// Err returns the reason why the connection has ended, nil before: ErrClosed, ErrPeerDead,
+// ErrNotWire, *ProtocolError, *Error, or the socket's error.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

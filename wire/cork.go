@@ -14,8 +14,8 @@ const (
 	// corkPiece is how many bytes are encrypted for one write: with their records
 	// they fit a block.
 	corkPiece = 64 << 10
-	// maxHeld bounds what waits in a cork. The writer never holds so much: it is
-	// for a peer that asks for new keys again and again, and takes nothing.
+	// maxHeld bounds the bytes in a cork. The writer never holds so much: the bound is for a peer
+	// that asks for new keys again and again, and takes nothing.
 	maxHeld = 1 << 20
 )
 
@@ -32,16 +32,15 @@ func (emptyCork) Error() string   { return "wire: no record has come" }
 func (emptyCork) Timeout() bool   { return true }
 func (emptyCork) Temporary() bool { return true }
 
-// cork is what a tls.Conn takes for the network. tls.Conn makes one write for each
-// record of 16 KiB; a cork gathers records until they are flushed. And tls.Conn
-// waits in both: a cork takes all that is written, and reads what has come. It never
-// waits in Read or Write, but for the handshake: until attach it is the connection
-// itself.
+// cork stands between a tls.Conn and the network. A tls.Conn makes one write for each record of 16
+// KiB; a cork gathers records until they are flushed. A tls.Conn waits in Read and Write; a cork
+// accepts all written bytes, and reads the received ones. It never waits, except during the
+// handshake: until attach it is the connection itself.
 //
-// What tls.Conn writes by itself, on the goroutine that reads (the answer to a
-// KeyUpdate, an alert), waits here too, in its order, for the next flush. That is
-// soon enough: RFC 8446 section 4.6.3 wants the answer ahead of our next data, and
-// after an alert the connection is closed, which flushes.
+// Records that tls.Conn writes by itself, on the goroutine that reads (the answer to a KeyUpdate,
+// an alert), wait here too, in their order, for the next flush. That is soon enough: RFC 8446
+// section 4.6.3 wants the answer ahead of our next data, and after an alert the connection is
+// closed, which flushes.
 //
 // Where the system gathers by itself (MSG_MORE, tcp(7)), and nothing waits, records
 // go to it at once: the copy is saved, and it finds them in the processor's cache.
@@ -78,7 +77,7 @@ func (c *cork) attach(writer *nowait.Writer, tells bool) {
 	c.direct = tcp && writer != nil && nowait.Gathers
 }
 
-// Write holds b, or gives it to the socket, of which it holds what is left then.
+// Write holds b, or gives it to the socket and holds the rest.
 func (c *cork) Write(b []byte) (n int, err error) {
 	if !c.attached {
 		if c.shaking != nil {
@@ -112,19 +111,19 @@ func (c *cork) follows(more bool) {
 	}
 }
 
-// waiting is how many bytes were not flushed yet.
+// waiting returns the number of bytes that were not flushed yet.
 func (c *cork) waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.out) - c.sent + len(c.next)
 }
 
-// held says whether the socket has not taken all of the last flush. The writer may
-// ask without the lock.
+// held reports whether the socket has not taken all of the last flush. The writer may ask without
+// the lock.
 func (c *cork) held() bool { return c.sent < len(c.out) }
 
-// takeLocked makes what waits the next to be written, if nothing else is. It says
-// whether there is something to write. c.mu is held.
+// takeLocked makes the waiting records the next to be written, if none are being written. It
+// reports whether there are bytes to write. c.mu is held.
 func (c *cork) takeLocked() bool {
 	if c.held() {
 		return true
@@ -157,7 +156,7 @@ func (c *cork) flush() error {
 	}
 }
 
-// tryFlush writes what the socket takes at once.
+// tryFlush writes as much as the socket takes at once.
 func (c *cork) tryFlush() error {
 	if c.writer == nil {
 		return c.flush()
@@ -173,7 +172,7 @@ func (c *cork) tryFlush() error {
 	return nil
 }
 
-// Read gives out what has come.
+// Read returns received bytes.
 func (c *cork) Read(b []byte) (int, error) {
 	switch {
 	case c.shaking != nil:
@@ -194,11 +193,10 @@ func (c *cork) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ready says that something has come, which Read may take from fd without waiting.
+// ready records that bytes have been received, which Read may take from fd without waiting.
 func (c *cork) ready(fd uintptr) { c.fd, c.spent = fd, false }
 
-// fill waits for something to come, where there is no way to take it without
-// waiting.
+// fill waits for bytes, where there is no way to read without waiting.
 func (c *cork) fill() (err error) {
 	if c.block == nil {
 		c.block = newBlock(blockSize)
@@ -211,7 +209,7 @@ func (c *cork) fill() (err error) {
 	return err
 }
 
-// giveBack lets go of the block.
+// giveBack releases the block.
 func (c *cork) giveBack() {
 	if c.block != nil {
 		c.block.release()

@@ -13,8 +13,7 @@ import (
 const (
 	// closeFlush is how long the last bytes of a connection may take to leave.
 	closeFlush = time.Second
-	// lastWords is how long a peer's reason is looked for once nothing can be written
-	// to it any more.
+	// lastWords is how long the reader looks for a peer's reason once writes to the peer fail.
 	lastWords = 100 * time.Millisecond
 	// closeWait is how long Close waits for handlers; they have been told to end.
 	closeWait = 5 * time.Second
@@ -26,9 +25,8 @@ const (
 // errDrained ends a connection that was drained.
 var errDrained = fmt.Errorf("%w: drained", ErrClosed)
 
-// Close sends what is queued, tells the peer, and closes. What is under way fails.
-// It waits for handlers, whose contexts have ended, 5 s at most; a handler itself
-// must use Abort.
+// Close sends the queued output, tells the peer, and closes. Current work fails. It waits for
+// handlers, whose contexts have ended, 5 s at most; a handler itself must use Abort.
 func (c *Conn) Close() error {
 	c.Abort(Unavailable)
 	if returnsWithin(closeWait, func() {
@@ -133,9 +131,8 @@ func (h *heartbeat) tickLocked() (victims []*Stream) {
 	return c.windows.stalled(now)
 }
 
-// Drain takes no new work, neither ours nor the peer's, lets what is under way
-// come to its end, and closes. The error tells that something was cut off, after
-// Config.DrainTimeout or when ctx ended.
+// Drain takes no new work, neither ours nor the peer's, lets current work come to its end, and
+// closes. The error means that work was cut off, after Config.DrainTimeout or when ctx ended.
 func (c *Conn) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.DrainTimeout)
 	defer cancel()
@@ -168,8 +165,8 @@ func (c *Conn) Drain(ctx context.Context) error {
 	return nil
 }
 
-// quiet says whether nothing is under way: no slot, no output, no post that waits
-// for its handler or its acknowledgement. c.mu is held.
+// quiet reports whether no work is under way: no slot, no output, no post that waits for its
+// handler or its acknowledgement. c.mu is held.
 func (c *Conn) quiet() bool {
 	return c.served() && !c.m.Pending() && !c.out.writing
 }
@@ -191,8 +188,8 @@ func (c *Conn) settled() {
 	}
 }
 
-// socketError says how a read or write failed. What is no matter of the socket
-// passes unchanged. c.mu is held.
+// socketError returns the error of a failed read or write. An error that is not the socket's passes
+// unchanged. c.mu is held.
 func (c *Conn) socketError(err error) error {
 	var failed net.Error
 	var errno syscall.Errno
@@ -209,8 +206,8 @@ func (c *Conn) socketError(err error) error {
 	return fmt.Errorf("wire: %w", err)
 }
 
-// drainedOut says whether a socket that ends now ends a drain, and cuts nothing off.
-// c.mu is held.
+// drainedOut reports whether a socket that ends now ends a drain, and cuts no work off. c.mu is
+// held.
 func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
 
 // writeFailed ends the connection because of a failed write. A peer that has closed its end has
@@ -225,7 +222,7 @@ func (c *Conn) writeFailed(err error) {
 	c.failLocked(c.socketError(err))
 }
 
-// lostError is how a call ends whose connection has ended before the answer.
+// lostError is the error of a call whose connection has ended before the answer.
 type lostError struct {
 	cause error
 	sent  bool

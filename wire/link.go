@@ -163,8 +163,7 @@ func (l *link) publish(conn *Conn) {
 	l.c.changed.open()
 }
 
-// drop lets no more work go to conn. What its conflating lane holds is kept for
-// the next one.
+// drop lets no more work go to conn. The posts in its conflating lane are kept for the next one.
 func (l *link) drop(conn *Conn) {
 	l.keyedMu.Lock()
 	defer l.keyedMu.Unlock()
@@ -232,9 +231,9 @@ func newBackoff(least, most, healthy time.Duration) backoff {
 	return backoff{min: least, max: most, healthy: healthy, random: rand.Float64}
 }
 
-// after is the wait after a connection that lived so long, 0 if there was none.
-// A healthy one makes the failures before it count no more; if it was drained, the
-// next one is made at once, or when the peer has said.
+// after returns the wait after a connection that lived so long, 0 if there was none. A healthy one
+// makes the failures before it count no more; if it was drained, the next one is made at once, or
+// at the time that the peer has given.
 func (b *backoff) after(lived time.Duration, drained bool, away machine.Goaway) time.Duration {
 	healthy := lived >= b.healthy
 	if healthy {

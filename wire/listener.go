@@ -14,9 +14,8 @@ const defaultBacklog = 128
 // backlogRetry is when a peer may try again that found the backlog full.
 const backlogRetry = time.Second
 
-// Listener accepts the streams of a kind that peers open, on all connections that
-// serve its Mux, as a net.Listener: http.Serve and the like run over it. What is
-// accepted is a *Stream.
+// Listener accepts the streams of a kind that peers open, on all connections that serve its Mux, as
+// a net.Listener: http.Serve and the like run over it. Accepted connections are *Stream.
 //
 // At most 128 streams wait for Accept; further ones are refused with
 // RESOURCE_EXHAUSTED. An accepted stream lasts until it is closed, by its owner, by
@@ -123,8 +122,7 @@ func (l *Listener) dequeue(w *waiter) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(o *waiter) bool { return o == w })
 }
 
-// Close refuses the streams that wait, and those to come, with UNAVAILABLE. What
-// was accepted stays.
+// Close refuses the waiting streams, and later ones, with UNAVAILABLE. Accepted streams stay.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +135,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Refused is how many streams found the backlog full.
+// Refused returns how many streams found the backlog full.
 func (l *Listener) Refused() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 // is used.
 type Mux struct{ kinds map[string]*handler }
 
-// handler is what serves a kind; what is nil is not served.
+// handler serves a kind; a nil field is a verb that is not served.
 type handler struct {
 	kind    string
 	inline  bool                                                        // answer, post and posts
@@ -82,11 +82,11 @@ func (m *Mux) HandlePosts(kind string, fn func(context.Context, *Posts) error, o
 	})
 }
 
-// HandleRequest registers a handler that may do with a request what the protocol
-// allows: answer, promote the answer to a stream, read a body that goes on. If it
-// returns without an answer, or with an error, that is the answer. It runs on a
-// goroutine of its own. With Inline it begins on the reader, where it must neither wait
-// nor answer: it returns an error, or has called Request.Go or Request.Later.
+// HandleRequest registers a handler that has all the means of the protocol: it may answer, promote
+// the answer to a stream, and read a body that goes on. If it returns without an answer, or with an
+// error, that is the answer. It runs on a goroutine of its own. With Inline it begins on the
+// reader, where it must neither wait nor answer: it returns an error, or has called Request.Go or
+// Request.Later.
 func (m *Mux) HandleRequest(kind string, fn func(context.Context, *Request) error, options ...HandlerOption) {
 	var own handler
 	for _, o := range options {
@@ -110,12 +110,11 @@ func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error)
 	})
 }
 
-// HandlePost registers a handler of posts, whose bodies are decoded as Handle says. It
-// is called for one after the other in the
-// order in which they were sent: on the reader if Inline and no acknowledgement is
-// wanted, else on one goroutine of the connection. Credit goes back to the sender
-// when it returns, so a slow handler delays only its sender. An
-// error is counted. A body that does not decode is an error too.
+// HandlePost registers a handler of posts, whose bodies are decoded as Handle says. It is called
+// for one after the other, in the order in which they were sent: on the reader if Inline and no
+// acknowledgement is wanted, else on one goroutine of the connection. Credit goes back to the
+// sender when it returns, so a slow handler delays only its sender. An error is counted. A body
+// that does not decode is an error too.
 func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, options ...HandlerOption) {
 	raw, ok := any(fn).(func(context.Context, []byte) error)
 	if !ok {
@@ -135,13 +134,12 @@ func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, o
 	})
 }
 
-// Handle registers a handler of requests. Req and Res are []byte (as it is;
-// borrowed until the handler returns), a type that encodes itself
-// (encoding.BinaryAppender, encoding.BinaryUnmarshaler), or whatever CBOR can
-// carry. With Inline it runs on the reader, and its context is that of the
-// connection, without the caller's deadline; else on a goroutine of its own. An
-// *Error that it returns is what the caller gets; another error becomes UNKNOWN
-// with its text, a panic INTERNAL without.
+// Handle registers a handler of requests. Req and Res are []byte (as it is; borrowed until the
+// handler returns), a type that encodes itself (encoding.BinaryAppender,
+// encoding.BinaryUnmarshaler), or whatever CBOR can carry. With Inline it runs on the reader, and
+// its context is that of the connection, without the caller's deadline; else on a goroutine of its
+// own. The caller gets an *Error that it returns; another error becomes UNKNOWN with its text, a
+// panic INTERNAL without.
 func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Res, error), options ...HandlerOption) {
 	var answer func(context.Context, []byte, []byte) ([]byte, error)
 	if raw, ok := any(fn).(func(context.Context, []byte) ([]byte, error)); ok {
@@ -170,7 +168,7 @@ func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Re
 	})
 }
 
-// Caller is what can be called: a Conn, or a Client.
+// Caller makes calls: a Conn, or a Client.
 type Caller interface {
 	// Call sends a request and waits for its answer; see Conn.Call.
 	Call(ctx context.Context, kind string, body []byte) ([]byte, error)
@@ -229,7 +227,7 @@ func decodeBinary[T any](b []byte, v *T) error {
 	return any(v).(encoding.BinaryUnmarshaler).UnmarshalBinary(b)
 }
 
-// cborModes are strict: what two readers could understand differently is refused.
+// cborModes are strict: they refuse input that two readers could understand differently.
 var cborModes = sync.OnceValues(func() (cbor.EncMode, cbor.DecMode) {
 	enc, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {

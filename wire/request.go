@@ -10,12 +10,12 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// Request is what a handler of HandleRequest gets. It is valid until the handler
-// returns, or until End, and used by one goroutine at a time.
+// Request is the argument of a handler of HandleRequest. It is valid until the handler returns, or
+// until End, and used by one goroutine at a time.
 type Request struct {
 	// Body is borrowed: it is valid as long as the Request.
 	Body []byte
-	// Meta is what came with the request.
+	// Meta is the metadata of the request.
 	Meta Meta
 
 	c       *Conn
@@ -63,13 +63,13 @@ func (r *Request) take(body []byte) {
 	}
 }
 
-// Kind is the kind that was asked for.
+// Kind returns the kind of the request.
 func (r *Request) Kind() string { return r.handler.kind }
 
-// Conn is the connection that the request came on.
+// Conn returns the connection of the request.
 func (r *Request) Conn() *Conn { return r.c }
 
-// Stream is where the body goes on, nil if Body is all of it.
+// Stream returns the stream on which the body goes on, nil if Body is all of it.
 func (r *Request) Stream() *Stream { return r.body }
 
 // Respond answers. It is called once; body is copied before it returns. An answer
@@ -168,7 +168,7 @@ func (r *Request) begin() {
 	}
 }
 
-// serve runs the handler, or what it has left to do; it is the goroutine of the request.
+// serve runs the handler, or the function of Go; it is the goroutine of the request.
 func (r *Request) serve() { r.finish(r.call()) }
 
 // finish ends a request whose handler has returned err.
@@ -269,8 +269,8 @@ func (c *requestContext) end(err error) {
 	c.after, c.left = nil, nil
 }
 
-// whenLeft lets f be called when the context ends, in place of what was to be; nil is
-// nothing.
+// whenLeft sets the function that is called when the context ends, in place of an earlier one; nil
+// sets none.
 func (c *requestContext) whenLeft(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -303,8 +303,7 @@ func (c *requestContext) Done() <-chan struct{} {
 	return c.done
 }
 
-// AfterFunc is what package context asks of a foreign context, so that it need
-// not start a goroutine for each child.
+// AfterFunc lets package context watch the context without a goroutine for each child.
 func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -81,7 +81,7 @@ type Server struct {
 	past      Stats // of connections that have ended
 }
 
-// ServerStats counts what a Server has seen.
+// ServerStats holds the counts of a Server.
 type ServerStats struct {
 	Conns   int // that are open
 	Opening int // that are in the TLS handshake or before HELLO
@@ -112,9 +112,8 @@ func (s *Server) init() {
 	})
 }
 
-// Serve accepts on l, which it closes in the end. It returns nil after Shutdown or
-// Close, at once if they were called before, and else what Accept has failed with.
-// It may be called for several listeners.
+// Serve accepts on l, which it closes in the end. It returns nil after Shutdown or Close, at once
+// if they were called before, and else the error of Accept. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	s.init()
 	defer l.Close()
@@ -146,8 +145,8 @@ func (s *Server) listen(l net.Listener) bool {
 	return !s.stopped
 }
 
-// leave ends a connection that was open. It runs when c has failed, and waits for
-// what is left of it.
+// leave ends a connection that was open. It runs when c has failed, and waits for its remaining
+// handlers.
 func (s *Server) leave(c *Conn) {
 	defer s.tasks.Done()
 	<-c.done
@@ -201,8 +200,8 @@ func (s *Server) openConns() []*Conn {
 	return list
 }
 
-// entering says whether a connection that opens has its peer's HELLO, so that its
-// handlers may run; nil has not.
+// entering reports whether an opening connection has its peer's HELLO, so that its handlers may
+// run; nil has not.
 func (c *Conn) entering() bool { return c != nil && isClosed(c.ready) }
 
 // Stats are the counts so far.

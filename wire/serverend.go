@@ -67,9 +67,9 @@ func (s *Server) refuse(nc net.Conn, text string) {
 	}()
 }
 
-// sendRefusal writes the preface and goaway, and closes nc. It reads what the peer
-// has sent meanwhile: to close with bytes unread would reset the connection, and
-// the peer might never see the reason. nc has a deadline.
+// sendRefusal writes the preface and goaway, and closes nc. It reads the bytes that the peer has
+// sent: to close with unread bytes would reset the connection, and the peer might never see the
+// reason. nc has a deadline.
 func sendRefusal(nc net.Conn, goaway *frame.Frame) {
 	defer nc.Close()
 	if _, err := nc.Write(frame.AppendFrame([]byte(frame.Preface), goaway)); err != nil {
@@ -107,9 +107,9 @@ func (s *Server) stop() (open []*Conn) {
 	return open
 }
 
-// Shutdown stops accepting, drains every connection (see Conn.Drain), and closes
-// them. What was not finished when ctx ended, or Config.DrainTimeout was over, is
-// cut off; the error names those connections and the handlers that ran.
+// Shutdown stops accepting, drains every connection (see Conn.Drain), and closes them. Work that
+// was not finished when ctx ended, or Config.DrainTimeout was over, is cut off; the error names
+// those connections and the handlers that ran.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var (
 		wg    sync.WaitGroup

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// notSentLowWater bounds what waits in the kernel in front of a small frame.
-	// Without it that is up to 4 MiB, far more than the processor's cache.
+	// notSentLowWater bounds the bytes that wait in the kernel in front of a small frame. Without
+	// it that is up to 4 MiB, far more than the processor's cache.
 	notSentLowWater = 64 << 10
 	// shortPath is the round trip below which shortBuffer is enough: 0.8 GB/s at
 	// least.
 	shortPath = 250 * time.Microsecond
-	// shortBuffer is the kernel's receive buffer on a short path. Left alone it grows
-	// to several MiB, all of which is a queue in front of small frames, and slower
-	// for bulk too. With TLS it is secureBuffer: what fills while records are decrypted.
+	// shortBuffer is the kernel's receive buffer on a short path. Left alone it grows to several
+	// MiB, all of which is a queue in front of small frames, and slower for bulk too. With TLS it
+	// is secureBuffer, which fills while records are decrypted.
 	shortBuffer  = 208 << 10
 	secureBuffer = 640 << 10
 )
@@ -43,7 +43,7 @@ type socket struct {
 	in       *reader
 	handle   func() error
 	readErr  error
-	tells    bool // the kernel says whether more has come
+	tells    bool // the kernel reports whether more has come
 	fitted   bool // the receive buffer has been set for the path
 	receiver nowait.Receiver
 }
@@ -60,7 +60,7 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 	}
 }
 
-// open finds out what the connection beneath can do.
+// open finds the abilities of the connection beneath.
 func (s *socket) open(idle time.Duration) {
 	if s.raw = nowait.Raw(s.nc); s.raw == nil {
 		return
@@ -83,11 +83,11 @@ func (s *socket) fit(rtt time.Duration) {
 	}
 }
 
-// canTry says whether tryWrite works.
+// canTry reports whether tryWrite works.
 func (s *socket) canTry() bool { return s.raw != nil }
 
-// tryWrite writes what the kernel takes at once. What was taken of b and still
-// waits is held: a writer must end it with writeAll.
+// tryWrite writes as much as the kernel takes at once. Bytes that were taken of b and still wait
+// are held: a writer must end them with writeAll.
 func (s *socket) tryWrite(b []byte) (n int, err error) {
 	if s.tls != nil {
 		return s.tls.tryWrite(b)
@@ -95,14 +95,14 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 	return s.writer.TryWrite(b)
 }
 
-// held says whether tryWrite has taken what it could not write.
+// held reports whether tryWrite has taken bytes that it could not write.
 func (s *socket) held() bool { return s.tls != nil && s.tls.cork.held() }
 
 // readAll reads into r, and calls handle whenever something has come, until one of
 // them fails.
 func (s *socket) readAll(r *reader, handle func() error) error {
 	s.in, s.handle = r, handle
-	if s.tls != nil { // what has come behind the handshake
+	if s.tls != nil { // bytes that were received with the handshake
 		if err := s.tls.drain(r, handle); err != nil {
 			return err
 		}
@@ -131,10 +131,10 @@ func (s *socket) readPlain(r *reader, handle func() error) error {
 	}
 }
 
-// readReady reads until nothing is left, and returns false to wait for more. All
-// that is handled in here: leaving RawConn.Read and entering it again forgets what
-// the kernel has announced meanwhile, so that it takes a read in vain to know that
-// one must wait. Memory is taken only while there is something to read.
+// readReady reads until nothing is left, and returns false to wait for more. All of it is handled
+// in here: leaving RawConn.Read and entering it again forgets the kernel's announcements, so that
+// it takes a read in vain to know that one must wait. Memory is taken only while there is something
+// to read.
 func (s *socket) readReady(fd uintptr) (done bool) {
 	s.in.gathers = true
 	done = s.readWhatCame(fd)
@@ -168,7 +168,7 @@ func (s *socket) readWhatCame(fd uintptr) (done bool) {
 	}
 }
 
-// writeVector writes what vector holds, and empties it.
+// writeVector writes the pieces of vector, and empties it.
 func (s *socket) writeVector() (n int, err error) {
 	if s.tls != nil {
 		n, err = s.tls.writeGather(s.vector)

@@ -14,12 +14,11 @@ import (
 	"paddock/internal/wire/machine"
 )
 
-// Stats is what a connection has counted since its start, and its state at the
-// moment. All yields it as a flat list, under the names that the original perf
-// program had and some more; each field says its name.
+// Stats holds the counts of a connection since its start, and its present state. All yields it as a
+// flat list, under the names that the original perf program had and some more; each field's comment
+// begins with its name there.
 //
-// What one side sends the other receives: once nothing is under way, Tx of one is
-// Rx of the other.
+// Once nothing is under way, Tx of one side is Rx of the other.
 type Stats struct {
 	Tx Traffic // n_tx...
 	Rx Traffic // n_rx...
@@ -51,9 +50,9 @@ type Stats struct {
 	Inflight int64 // inflight
 	Streams  int64 // streams
 	Keyed    int64 // keyed: bodies that PostKeyed holds until the peer has room
-	// QueuedBytes is queued_bytes: what was given to be sent and has not left for the
-	// socket, the present write included. Of streams it counts what waits for its turn
-	// or for credit of the connection, not what waits for credit of its own stream.
+	// QueuedBytes is queued_bytes: the bytes that were given to be sent and have not left for the
+	// socket, the present write included. Of streams it counts the bytes that wait for their turn
+	// or for credit of the connection, not those that wait for credit of their own stream.
 	QueuedBytes int64
 	// OldestUnsent is oldest_unsent_ms: an upper bound on the waiting time of the oldest of these
 	// bytes. Corked bytes, and small bytes whose write has not begun, have no age.
@@ -85,8 +84,8 @@ func (t Traffic) Messages() int64 {
 	return t.Posts + t.Requests + t.Responses + t.Starts + t.Stream + t.Fins
 }
 
-// Stats is a look at the counters; it takes the connection's lock for a moment. It
-// works on a connection that has ended too.
+// Stats returns the counters; it takes the connection's lock for a moment. It works on a connection
+// that has ended too.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +240,7 @@ func trafficFields(prefix string, of func(*Stats) *Traffic) []statField {
 	}
 }
 
-// shellStats counts what the machine does not see. It is guarded by Conn.mu.
+// shellStats holds the counts that the machine does not see. It is guarded by Conn.mu.
 type shellStats struct {
 	txBytes      uint64
 	flushes      uint64

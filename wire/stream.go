@@ -36,7 +36,7 @@ type Stream struct {
 
 	mu     sync.Mutex
 	queue  receiveQueue  // guarded by mu
-	failed error         // guarded by mu; what reads get once the queue is empty
+	failed error         // guarded by mu; the error of reads once the queue is empty
 	to     *direct       // guarded by mu; of a WriteTo that waits, nil: there is none
 	cut    func()        // guarded by mu; of WhenCut, nil: none
 	arrive chan struct{} // holds a value if reads may go on
@@ -59,7 +59,7 @@ func (c *Conn) newStream(id frame.Slot, kind string, meta *Meta) *Stream {
 	return s
 }
 
-// OpenOptions are what Open may say besides the kind.
+// OpenOptions are the options of Open.
 type OpenOptions struct {
 	// First is data that goes along with OPEN, as a message. It is copied, and must
 	// fit the first credit and a frame; not together with Confirm.
@@ -69,8 +69,8 @@ type OpenOptions struct {
 	Confirm bool
 	// Meta is sent along.
 	Meta Meta
-	// SlotFree is called once, when the stream has ended on both sides, or the connection
-	// has, or nothing was sent; see CallOptions.
+	// SlotFree is called once: when the stream has ended on both sides, when the connection has
+	// ended, or if nothing was sent; see CallOptions.
 	SlotFree func()
 }
 
@@ -137,18 +137,18 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 	}
 }
 
-// Kind is what the stream was opened as.
+// Kind returns the kind of the stream.
 func (s *Stream) Kind() string { return s.kind }
 
-// Meta is what came with OPEN.
+// Meta returns the metadata of OPEN.
 func (s *Stream) Meta() *Meta { return &s.meta }
 
 // Conn is the connection of the stream.
 func (s *Stream) Conn() *Conn { return s.c }
 
-// Accepted waits for the peer's decision about a stream opened with Confirm, or
-// for the head of the answer to a request whose body is the stream. It returns
-// what the peer said with it, or its refusal, an *Error.
+// Accepted waits for the peer's decision about a stream opened with Confirm, or for the head of the
+// answer to a request whose body is the stream. It returns the head that the peer sent with it, or
+// the peer's refusal, an *Error.
 func (s *Stream) Accepted(ctx context.Context) (head []byte, err error) {
 	if s.decision == nil {
 		return nil, nil
@@ -179,8 +179,7 @@ func (s *Stream) Accept(head []byte) error {
 	return err
 }
 
-// decide tells of RES to a stream that we have opened, or to a request whose body
-// it is.
+// decide handles RES for a stream that this side has opened, or for a request whose body it is.
 func (s *Stream) decide(head []byte, flags frame.Flags, err error) {
 	if err != nil {
 		s.end(err)
@@ -246,7 +245,7 @@ func (s *Stream) WhenCut(f func()) {
 	}
 }
 
-// cutLocked calls what WhenCut has left. Stream.mu is held.
+// cutLocked calls the function of WhenCut. Stream.mu is held.
 func (s *Stream) cutLocked() {
 	if s.cut != nil {
 		go s.cut()
@@ -254,7 +253,7 @@ func (s *Stream) cutLocked() {
 	}
 }
 
-// end fails reads with err, and drops what waits to be read.
+// end fails reads with err, and drops the bytes that wait to be read.
 func (s *Stream) end(err error) {
 	s.mu.Lock()
 	if s.failed == nil {
@@ -277,8 +276,8 @@ func (s *Stream) end(err error) {
 	s.consume(dropped)
 }
 
-// failLocked ends the stream because its connection has ended; what has come can
-// still be read. Conn.mu is held, and Stream.mu is taken under it.
+// failLocked ends the stream because its connection has ended; received bytes can still be read.
+// Conn.mu is held, and Stream.mu is taken under it.
 func (s *Stream) failLocked(err error) {
 	s.stopLocked(err)
 	s.mu.Lock()

@@ -15,7 +15,7 @@ const copyLimit = 4 << 10
 
 // sender is the half of a stream that we send. It is guarded by Conn.mu.
 type sender struct {
-	pend    []byte // of the present Write, what is not in the output yet
+	pend    []byte // the part of the present Write that is not in the output yet
 	waiting bool   // pend is to be sent, though it may be empty
 	flying  int    // bytes that the writer has by reference
 	inRing  bool
@@ -53,7 +53,7 @@ func (s *Stream) CloseWrite() error {
 	return err
 }
 
-// errEnded is what writes get after CloseWrite.
+// errEnded is the error of writes after CloseWrite.
 var errEnded = errors.New("wire: write after CloseWrite")
 
 // endWriteLocked puts END into the output; once is enough. Conn.mu is held.
@@ -169,9 +169,8 @@ func (s *Stream) enterRing() {
 	s.c.out.mustWake()
 }
 
-// send puts up to most bytes into the output. It says whether there is more that
-// could be sent in the next turn. Conn.mu is held, and the stream is out of the
-// ring.
+// send puts up to most bytes into the output. It reports whether there is more that could be sent
+// in the next turn. Conn.mu is held, and the stream is out of the ring.
 func (s *Stream) send(most int) (n int, more bool) {
 	if !s.waiting {
 		return 0, false
@@ -206,7 +205,7 @@ func (s *Stream) send(most int) (n int, more bool) {
 	return n, false
 }
 
-// landed tells that n bytes have left the caller's slice. Conn.mu is held.
+// landed records that n bytes have left the caller's slice. Conn.mu is held.
 func (s *Stream) landed(n int) {
 	s.flying -= n
 	if s.flying == 0 && (!s.waiting || s.broken != nil) {
@@ -239,8 +238,8 @@ const directMost = 16 << 10
 // TryWriter is a writer that can also write without waiting. See Stream.WriteTo.
 type TryWriter interface {
 	io.Writer
-	// TryWrite writes what can be written at once, which is p[:n]. If something was in the
-	// way, the Write that follows says so. It must not use the stream, nor panic.
+	// TryWrite writes as much as it can at once, p[:n]. The next Write returns the error, if there
+	// was one. It must not use the stream, nor panic.
 	TryWrite(p []byte) (n int)
 }
 
@@ -273,7 +272,7 @@ type direct struct {
 	n int64 // bytes that w has taken
 }
 
-// handedOver is what a stream has given to its TryWriter, and not reported.
+// handedOver counts the bytes that a stream has given to its TryWriter, and that were not reported.
 type handedOver struct {
 	stream *Stream
 	n      int

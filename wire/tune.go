@@ -16,8 +16,8 @@ const maxStreamWindow = 16 << 20
 // other streams.
 const stallLimit = 30 * time.Second
 
-// longRate is the rate, in bytes per second, that a long path is thought to carry
-// until it has shown what it does: 1 Gbit/s.
+// longRate is the rate, in bytes per second, that a long path is assumed to carry until it was
+// measured: 1 Gbit/s.
 const longRate = 125e6
 
 const (
@@ -27,10 +27,9 @@ const (
 	// earlyPings is how many epochs ask for the round trip again: the first answer was
 	// given by a peer that had just begun.
 	earlyPings = 8
-	// shortSum is what windows together may grow to on a short path: with more in
-	// flight, bulk leaves the processor's cache, and small frames wait. With TLS it is
-	// secureSum: both ends have more to do, and each has to find some of it while the
-	// other one is at work.
+	// shortSum bounds the sum of the windows on a short path: with more in flight, bulk data leaves
+	// the processor's cache, and small frames wait. With TLS it is secureSum: both ends have more
+	// to do, and each needs some of it while the other one is at work.
 	shortSum  = 512 << 10
 	secureSum = 1 << 20
 	// earlyWindow is the window of a stream once half of its first window has been consumed, as
@@ -56,11 +55,10 @@ type windows struct {
 	rtt       machine.RttFilter
 }
 
-// tuning is what a stream has of the search for its window. It is guarded by
-// Conn.mu.
+// tuning is a stream's part of the search for its window. It is guarded by Conn.mu.
 type tuning struct {
 	window int // bytes that may be under way
-	grown  int // of these, what came on top of the first window
+	grown  int // of these, the bytes on top of the first window
 	epoch  uint64
 	bytes  int           // consumed in this epoch
 	read   uint64        // consumed in all
@@ -81,13 +79,13 @@ type epoch struct {
 	sum    int // of their windows
 
 	more bool // the epoch before has shown that windows are too small
-	fill int  // what longRate fills, for each stream that was busy then
+	fill int  // the window that longRate fills, for each stream that was busy then
 }
 
-// tune counts n consumed bytes. In an epoch behind one that has shown hunger, each
-// busy stream's window doubles, or becomes its part of what longRate fills. All
-// growth together is at most half of the connection's budget, so that streams which
-// grew and then stall leave room for others. Conn.mu is held.
+// tune counts n consumed bytes. In an epoch after one whose windows were too small, each busy
+// stream's window doubles, or becomes its part of the bytes that longRate fills. All growth
+// together is at most half of the connection's budget, so that streams which grew and then stall
+// leave room for others. Conn.mu is held.
 func (s *Stream) tune(n int) {
 	c, t := s.c, &s.tuning
 	w := &c.windows

@@ -43,7 +43,7 @@ const (
 	StaleEpoch   Code = 72
 	Timeout      Code = 73
 
-	// FirstApplicationCode and all above it mean what the application says.
+	// FirstApplicationCode and all above it have the meaning that the application gives them.
 	FirstApplicationCode Code = 4096
 )
 
@@ -67,9 +67,8 @@ func (c Code) String() string {
 	return strconv.Itoa(int(c))
 }
 
-// Error is how a call, a stream or a connection failed, as the peer said it; and
-// what a handler returns to say it. Of Msg 1,024 bytes are sent, and Details if a
-// frame holds them.
+// Error is the failure of a call, a stream or a connection as the peer has sent it; a handler
+// returns one to send it. Of Msg 1,024 bytes are sent, and Details if a frame holds them.
 type Error struct {
 	Code       Code
 	Msg        string

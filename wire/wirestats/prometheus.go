@@ -67,7 +67,7 @@ var (
 	}
 )
 
-// Describe sends what Collect will send.
+// Describe sends the descriptions of the metrics.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	out <- messagesDesc
 	out <- perWriteDesc

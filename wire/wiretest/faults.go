@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// ErrInjected is what a call fails with that Flow.Fail picks.
+// ErrInjected is the error of a call that Flow.Fail picks.
 var ErrInjected = errors.New("wiretest: injected fault")
 
-// Faults says what is wrong with a connection. The zero value: nothing.
+// Faults describes the faults of a connection. The zero value has none.
 type Faults struct {
 	In  Flow // what is read from the connection
 	Out Flow // what is written to it
@@ -19,8 +19,8 @@ type Faults struct {
 	Seed uint64
 }
 
-// Flow says what is wrong with one direction. Offsets count the bytes of the
-// direction from the first one that passed the wrapper.
+// Flow describes the faults of one direction. Offsets count the bytes of the direction from the
+// first one that passed the wrapper.
 type Flow struct {
 	// Delay is a pause before each Read, or before each piece of a Write.
 	Delay time.Duration
@@ -131,7 +131,7 @@ func (s *side) corrupted(p []byte, own bool) []byte {
 	return p
 }
 
-// failure counts a call and returns what it fails with, or nil.
+// failure counts a call and returns its error, or nil.
 func (s *side) failure() error {
 	s.calls++
 	if s.Fail <= 0 || s.calls < s.Fail {

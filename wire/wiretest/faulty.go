@@ -41,7 +41,7 @@ func Faulty(c net.Conn, faults Faults) *FaultConn {
 // end them. What a Read or Write has passed on before Stall is not called back.
 func (c *FaultConn) Stall(d Direction) { c.setStalled(d, true) }
 
-// Resume ends what Stall began.
+// Resume ends a stall.
 func (c *FaultConn) Resume(d Direction) { c.setStalled(d, false) }
 
 func (c *FaultConn) setStalled(d Direction, stalled bool) {

@@ -8,7 +8,7 @@ import (
 	"paddock/wire/protocol"
 )
 
-// maxIdempotencyKey bounds what a receiver may have to remember for a request.
+// maxIdempotencyKey bounds the bytes that a receiver may have to remember for a request.
 const maxIdempotencyKey = 64
 
 // CloneMeta returns m with slices of its own.

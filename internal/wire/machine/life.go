@@ -9,8 +9,8 @@ import (
 	"paddock/wire/protocol"
 )
 
-// life knows what the clock has to say: how long the peer has been silent, how
-// long it has taken nothing, and when to ask.
+// life judges the time: how long the peer has been silent, how long it has taken nothing, and when
+// to send PING.
 type life struct {
 	Idle    time.Duration // T of SPEC section 9
 	start   time.Duration
@@ -20,7 +20,7 @@ type life struct {
 	wrote   time.Duration // last progress of a write
 	waiting bool          // a write is going on
 	counted time.Duration // since when useless frames are counted
-	pings   uint64        // what our last PING carried
+	pings   uint64        // the value in our last PING
 	rtt     time.Duration // of the last PING that was answered
 }
 

@@ -78,7 +78,7 @@ func (m *Machine) beginTheirs(s *slot, f *frame.Frame) {
 	}
 }
 
-// refuse answers for the application; what still comes for the slot is dropped.
+// refuse answers for the application; later frames of the slot are dropped.
 func (m *Machine) refuse(id frame.Slot, s *slot, n int, code protocol.Code, why string) error {
 	m.Discard(n)
 	m.putFailure(id, s, &protocol.Error{Code: code, Msg: why, NotStarted: true})
