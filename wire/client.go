@@ -68,7 +68,7 @@ type ClientConfig struct {
 	MaxUnacked, MaxUnackedBytes int
 	// SentBefore is for a program that keeps its posts and their numbers beyond its process, and
 	// comes back with the same session, epoch and the Base that it knows: the highest number that
-	// may have been sent. Those that the peer has handled are acknowledged as soon as they are
+	// may have been sent. Posts that the peer has handled are acknowledged as soon as they are
 	// posted again.
 	SentBefore uint64
 }

@@ -181,8 +181,8 @@ func (s *Server) failed(n *handshake.Pending, err error) {
 
 const notOpenedLine = "wire: connection not opened"
 
-// notOpened logs why a connection was not opened, within the bound of logbound. With judged, a fault
-// of the peer counts as a penalty.
+// notOpened logs why a connection was not opened, at most as often as logbound allows. With judged,
+// a fault of the peer counts as a penalty.
 func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 	if judged && blamed(err) {
 		s.penalties.Failed(nc.RemoteAddr())

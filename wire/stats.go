@@ -52,7 +52,7 @@ type Stats struct {
 	Keyed    int64 // keyed: bodies that PostKeyed holds until the peer has room
 	// QueuedBytes is queued_bytes: the bytes that were given to be sent and have not left for the
 	// socket, the present write included. Of streams it counts the bytes that wait for their turn
-	// or for credit of the connection, not those that wait for credit of their own stream.
+	// or for credit of the connection, not bytes that wait for credit of their own stream.
 	QueuedBytes int64
 	// OldestUnsent is oldest_unsent_ms: an upper bound on the waiting time of the oldest of these
 	// bytes. Corked bytes, and small bytes whose write has not begun, have no age.

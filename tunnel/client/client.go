@@ -288,8 +288,8 @@ func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 // every server accepts.
 const maxBind = 32 << 10
 
-// asks yields requests for the tunnels with these ids, with their targets. Large lists are asked for
-// in parts: the leases of later parts run for a moment longer.
+// asks yields requests for the tunnels with these ids, with their targets. Large lists are sent in
+// parts: the leases of later parts run for a moment longer.
 func (c *Client) asks(ids []uint16) iter.Seq2[message.BindRequest, []*target] {
 	return func(yield func(message.BindRequest, []*target) bool) {
 		r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
