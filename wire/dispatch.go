@@ -379,7 +379,7 @@ func (d *dispatcher) deliverRequest(to *delivery) {
 	d.c.begin(h.kind)
 	d.c.mu.Unlock()
 	switch {
-	case h.answer == nil && h.request == nil:
+	case !h.servesRequests():
 		r.finish(&Error{Code: Unimplemented, Msg: "no handler for requests of " + h.kind, NotStarted: true})
 	case h.begins:
 		r.take(to.body)
@@ -397,7 +397,7 @@ func (d *dispatcher) deliverStream(to *delivery) {
 	if len(to.body) > 0 || end != 0 {
 		s.push(d, to.body, end)
 	}
-	if to.handler.stream == nil {
+	if !to.handler.servesStreams() {
 		s.finish(&Error{Code: Unimplemented, Msg: "no handler for streams of " + s.kind, NotStarted: true})
 		return
 	}

@@ -53,9 +53,15 @@ func (m *Mux) lookup(kind string) *handler {
 	return &handler{kind: kind}
 }
 
-// add registers under a name. It panics where the program is wrong: the name is
-// not legal, or taken.
-func (m *Mux) add(kind string, options []HandlerOption, set func(*handler) (taken bool)) {
+func (h *handler) servesPosts() bool { return h.post != nil || h.posts != nil }
+
+func (h *handler) servesRequests() bool { return h.answer != nil || h.request != nil }
+
+func (h *handler) servesStreams() bool { return h.stream != nil }
+
+// add returns the handler of a kind, to which the caller adds a function. It panics where the
+// program is wrong: the name is not legal, or taken.
+func (m *Mux) add(kind string, options []HandlerOption, taken func(*handler) bool) *handler {
 	if !frame.ValidKindName(kind) {
 		panic(fmt.Sprintf("wire: kind %q: want 1 to 255 of a-z, 0-9, dot, dash, underscore", kind))
 	}
@@ -64,22 +70,19 @@ func (m *Mux) add(kind string, options []HandlerOption, set func(*handler) (take
 		h = &handler{kind: kind}
 		m.kinds[kind] = h
 	}
-	if set(h) {
+	if taken(h) {
 		panic(fmt.Sprintf("wire: kind %q has a handler for that already", kind))
 	}
 	for _, o := range options {
 		o(h)
 	}
+	return h
 }
 
 // HandlePosts registers a handler that gets all bodies of a frame at once. See
 // HandlePost for how it is called.
 func (m *Mux) HandlePosts(kind string, fn func(context.Context, *Posts) error, options ...HandlerOption) {
-	m.add(kind, options, func(h *handler) (taken bool) {
-		taken = h.post != nil || h.posts != nil
-		h.posts = fn
-		return taken
-	})
+	m.add(kind, options, (*handler).servesPosts).posts = fn
 }
 
 // HandleRequest registers a handler that has all the means of the protocol: it may answer, promote
@@ -92,22 +95,15 @@ func (m *Mux) HandleRequest(kind string, fn func(context.Context, *Request) erro
 	for _, o := range options {
 		o(&own)
 	}
-	m.add(kind, nil, func(h *handler) (taken bool) {
-		taken = h.answer != nil || h.request != nil
-		h.request, h.begins = fn, own.inline
-		return taken
-	})
+	h := m.add(kind, nil, (*handler).servesRequests)
+	h.request, h.begins = fn, own.inline
 }
 
 // HandleStream registers a handler of streams. It runs on a goroutine of its own;
 // the stream ends when it returns: with END, or with the error as the peer's
 // *Error. Its context ends when the peer resets the stream, or the connection ends.
 func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error) {
-	m.add(kind, nil, func(h *handler) (taken bool) {
-		taken = h.stream != nil
-		h.stream = fn
-		return taken
-	})
+	m.add(kind, nil, (*handler).servesStreams).stream = fn
 }
 
 // HandlePost registers a handler of posts, whose bodies are decoded as Handle says. It is called
@@ -127,11 +123,7 @@ func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, o
 			return fn(ctx, v)
 		}
 	}
-	m.add(kind, options, func(h *handler) (taken bool) {
-		taken = h.post != nil || h.posts != nil
-		h.post = raw
-		return taken
-	})
+	m.add(kind, options, (*handler).servesPosts).post = raw
 }
 
 // Handle registers a handler of requests. Req and Res are []byte (as it is; borrowed until the
@@ -161,11 +153,7 @@ func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Re
 			return out.append(dst, res)
 		}
 	}
-	m.add(kind, options, func(h *handler) (taken bool) {
-		taken = h.answer != nil || h.request != nil
-		h.answer = answer
-		return taken
-	})
+	m.add(kind, options, (*handler).servesRequests).answer = answer
 }
 
 // Caller makes calls: a Conn, or a Client.

@@ -112,12 +112,12 @@ func (l *postLane) deliver(d *delivery) error {
 		c: c, kind: h.kind, body: d.body, batch: d.batch,
 		skip: d.skip, count: d.bodies - d.skip, last: d.last,
 	}
-	if err := c.servesPosts(h); err != nil {
+	if err := l.refused(h); err != nil {
 		return l.refuse(&p, err)
 	}
 	if h.inline && d.last == 0 {
 		c.in.inline = p
-		c.runPosts(h, &c.in.inline)
+		l.call(h, &c.in.inline)
 		c.in.answers.postsDone += len(d.body)
 		return nil
 	}
@@ -166,7 +166,7 @@ func (l *postLane) run() {
 			p := &waiting[i]
 			p.body, l.kind = arena[p.from:p.from+p.size], p.kind
 			c.mu.Unlock()
-			handled := c.handlePosts(p)
+			handled := l.handle(p)
 			c.mu.Lock()
 			c.m.PostsDone(p.size)
 			if p.last != 0 && handled {
@@ -193,37 +193,39 @@ func (l *postLane) run() {
 	c.settled()
 }
 
-// servesPosts returns the reason why posts of a kind find no handler.
-func (c *Conn) servesPosts(h *handler) *Error {
-	if h.posts == nil && h.post == nil {
+// refused returns the reason why posts of a kind find no handler.
+func (l *postLane) refused(h *handler) *Error {
+	if !h.servesPosts() {
 		return &Error{Code: Unimplemented, Msg: "no handler for posts of " + h.kind}
 	}
-	e, _ := errors.AsType[*Error](c.allowed(h))
+	e, _ := errors.AsType[*Error](l.c.allowed(h))
 	return e
 }
 
-// handlePosts runs the handler of posts that have waited, and reports whether all of them have been
+// handle runs the handler of posts that have waited, and reports whether all of them have been
 // handled. Only then they are counted in the session.
-func (c *Conn) handlePosts(p *lanePosts) (handled bool) {
+func (l *postLane) handle(p *lanePosts) (handled bool) {
+	c := l.c
 	if p.last == 0 || c.lane == nil {
-		return c.runPosts(p.handler, &p.Posts)
+		return l.call(p.handler, &p.Posts)
 	}
 	if !c.lane.begin(c, &p.Posts) {
 		return false
 	}
-	handled = c.runPosts(p.handler, &p.Posts)
+	handled = l.call(p.handler, &p.Posts)
 	number := p.last
 	if !handled {
 		number -= uint64(p.count)
 	}
-	c.lane.end(c.m.Peer().Session.Epoch, number)
+	c.lane.end(c.m.PeerHello.Session.Epoch, number)
 	return handled
 }
 
-// runPosts calls a handler. Its errors are counted, and a panic is logged; for the sender the posts
+// call calls a handler. Its errors are counted, and a panic is logged; for the sender the posts
 // are done, since trying again would not help. Only after the connection has ended, an error may be
 // because of that: then the posts from that one on are not handled, and remain in p.
-func (c *Conn) runPosts(h *handler, p *Posts) (handled bool) {
+func (l *postLane) call(h *handler, p *Posts) (handled bool) {
+	c := l.c
 	for p.count > 0 {
 		done, failed := c.runSome(h, p)
 		if failed > 0 {

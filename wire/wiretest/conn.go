@@ -105,29 +105,33 @@ func (c *conn) Close() error {
 
 // SetDeadline implements [net.Conn].
 func (c *conn) SetDeadline(t time.Time) error {
-	return c.setDeadline(func() {
-		c.in.setReadDeadline(t)
-		c.out.setWriteDeadline(t)
-	})
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
 }
 
 // SetReadDeadline implements [net.Conn].
 func (c *conn) SetReadDeadline(t time.Time) error {
-	return c.setDeadline(func() { c.in.setReadDeadline(t) })
+	return c.setDeadline(c.in, &c.in.readDeadline, c.in.readable, t)
 }
 
 // SetWriteDeadline implements [net.Conn].
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	return c.setDeadline(func() { c.out.setWriteDeadline(t) })
+	return c.setDeadline(c.out, &c.out.writeDeadline, c.out.writable, t)
 }
 
-func (c *conn) setDeadline(set func()) error {
+// setDeadline sets the deadline of one end of h, which waits on the alarm.
+func (c *conn) setDeadline(h *half, end *instant, a *alarm, t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return opError("set", c, net.ErrClosed)
 	}
-	set()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*end = h.at(t)
+	a.broadcast()
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // half is one direction of a connection in memory: a writing end, a link, a
@@ -196,18 +195,4 @@ func (h *half) leftLocked() {
 	if h.readClosed && h.closeErr != nil {
 		h.bytes, h.sched.bursts, h.sched.arrived = ring{}, nil, 0
 	}
-}
-
-func (h *half) setReadDeadline(t time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.readDeadline = h.at(t)
-	h.readable.broadcast()
-}
-
-func (h *half) setWriteDeadline(t time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.writeDeadline = h.at(t)
-	h.writable.broadcast()
 }

@@ -73,12 +73,10 @@ func (f *Frame) decode(p []byte) Reason {
 	switch f.Type {
 	case POSTS:
 		return f.decodeBatch(p)
-	case REQ:
-		return f.decodeRequest(p)
+	case REQ, OPEN:
+		return f.decodeFirst(p)
 	case RES:
 		return f.decodeResponse(p)
-	case OPEN:
-		return f.decodeOpen(p)
 	case RESET:
 		f.Code, f.Text, f.Body = protocol.Code(binary.LittleEndian.Uint16(p)), p[2:], nil
 		if f.Code == 0 {
@@ -100,22 +98,17 @@ func (f *Frame) decode(p []byte) Reason {
 	return ""
 }
 
-func (f *Frame) decodeRequest(p []byte) (reason Reason) {
-	f.Kind = binary.LittleEndian.Uint32(p)
+// decodeFirst reads REQ and OPEN.
+func (f *Frame) decodeFirst(p []byte) (reason Reason) {
+	f.Kind, p = binary.LittleEndian.Uint32(p), p[4:]
+	if f.Type == OPEN {
+		f.Credit, p = binary.LittleEndian.Uint32(p), p[4:]
+	}
 	if f.Kind == 0 || f.Kind > MaxKind {
 		return BadKind
 	}
-	f.Body, reason = f.decodeMeta(p[4:])
-	return reason
-}
-
-func (f *Frame) decodeOpen(p []byte) (reason Reason) {
-	f.Kind, f.Credit = binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint32(p[4:])
-	if f.Kind == 0 || f.Kind > MaxKind {
-		return BadKind
-	}
-	f.Body, reason = f.decodeMeta(p[8:])
-	if reason == "" && f.Has(FlagConfirm) && len(f.Body) > 0 {
+	f.Body, reason = f.decodeMeta(p)
+	if reason == "" && f.Type == OPEN && f.Has(FlagConfirm) && len(f.Body) > 0 {
 		return ConfirmData
 	}
 	return reason
