@@ -44,9 +44,9 @@ type ackLane struct {
 	resent  uint64
 	stalled time.Duration
 	ended   error
-	room    gate
-	work    gate
-	done    gate
+	room    cond
+	work    cond
+	done    cond
 }
 
 type ackPost struct {
@@ -78,7 +78,7 @@ func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number ui
 	}
 	for l.ended == nil && l.full(len(body)) {
 		began := time.Now()
-		err := l.room.await(ctx, &l.mu)
+		err := l.room.wait(ctx, &l.mu)
 		l.stalled += time.Since(began)
 		if err != nil {
 			return 0, err
@@ -95,7 +95,7 @@ func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number ui
 	l.posts = append(l.posts, ackPost{own, l.chunk[at:len(l.chunk):len(l.chunk)]})
 	l.bytes += len(body)
 	l.last++
-	l.work.open()
+	l.work.broadcast()
 	l.advance()
 	return l.last, nil
 }
@@ -112,7 +112,7 @@ func (l *ackLane) attach() (turn, base, ever uint64) {
 	l.turn++
 	l.told = l.acked // the next peer may know less
 	l.next = l.acked + 1
-	l.work.open()
+	l.work.broadcast()
 	return l.turn, l.acked, l.ever
 }
 
@@ -127,7 +127,7 @@ func (l *ackLane) take(turn uint64, dst [][]byte) (kind string, bodies [][]byte,
 		return "", nil, nil
 	}
 	if l.next > l.last {
-		return "", nil, l.work.wait()
+		return "", nil, l.work.next()
 	}
 	if l.next <= l.acked {
 		for ; l.next <= l.acked && len(dst) < ackBatch; l.next++ {
@@ -224,8 +224,8 @@ func (l *ackLane) advance() {
 		clear(l.posts[left:])
 		l.posts, l.first = l.posts[:left], 0
 	}
-	l.room.open()
-	l.done.open()
+	l.room.broadcast()
+	l.done.broadcast()
 }
 
 func (l *ackLane) known() uint64 {
@@ -241,7 +241,7 @@ func (l *ackLane) wait(ctx context.Context, number uint64) error {
 		if l.ended != nil {
 			return l.ended
 		}
-		if err := l.done.await(ctx, &l.mu); err != nil {
+		if err := l.done.wait(ctx, &l.mu); err != nil {
 			return err
 		}
 	}
@@ -265,9 +265,9 @@ func (l *ackLane) end(err error) {
 	if l.ended == nil {
 		l.ended = err
 	}
-	l.room.open()
-	l.work.open()
-	l.done.open()
+	l.room.broadcast()
+	l.work.broadcast()
+	l.done.broadcast()
 }
 
 func (l *ackLane) count(s *ClientStats) {

@@ -160,11 +160,11 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	c.mu.Lock()
 	for {
 		number, err := c.kindNumber(kind)
-		wait := &c.slots.free
+		until := &c.slots.free
 		switch {
 		case err != nil:
 		case c.out.full():
-			wait, err = &c.sends.room, ErrNoCredit
+			until, err = &c.sends.room, ErrNoCredit
 		default:
 			call.slot, err = c.m.Request(number, meta, body, o.More)
 		}
@@ -178,7 +178,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 			return err
 		}
 		c.out.mustWake()
-		if err := wait.await(ctx, &c.mu); err != nil {
+		if err := until.wait(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return err
 		}

@@ -120,7 +120,7 @@ type Client struct {
 	unsure  atomic.Uint64 // ErrMaybeSent
 
 	mu       sync.Mutex // guards all below
-	changed  gate       // a connection has come, or the client ends
+	changed  cond       // a connection has come, or the client ends
 	waiting  int
 	last     error // of the last attempt or connection
 	connects uint64
@@ -213,7 +213,7 @@ func (c *Client) refuse(err error) {
 	if why := c.ending.Load(); why == nil || *why == ErrDraining {
 		c.ending.Store(&err)
 	}
-	c.changed.open()
+	c.changed.broadcast()
 }
 
 // Drain takes no new work, lets current work come to its end, acknowledged posts included, and

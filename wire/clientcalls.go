@@ -74,7 +74,7 @@ func (c *Client) pick(ctx context.Context) (*link, *Conn, error) {
 		if l, conn := c.choose(ctx); conn != nil {
 			return l, conn, nil
 		}
-		if _ = c.changed.await(ctx, &c.mu); ctx.Err() != nil {
+		if _ = c.changed.wait(ctx, &c.mu); ctx.Err() != nil {
 			err := ctx.Err()
 			if c.last != nil {
 				err = fmt.Errorf("%w; no connection: %v", err, c.last)

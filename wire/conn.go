@@ -45,9 +45,9 @@ type Conn struct {
 	identity   any
 	lastKind   binding
 	running    map[string]int // handlers by kind
-	idle       gate           // no work is under way
-	drained    gate           // the peer has sent GOAWAY
-	ponged     gate           // a round trip was measured
+	idle       cond           // no work is under way
+	drained    cond           // the peer has sent GOAWAY
+	ponged     cond           // a round trip was measured
 	beat       heartbeat
 	slots      slotTable
 	windows    windows
@@ -158,7 +158,7 @@ func (c *Conn) Admitted(ctx context.Context) error {
 		if c.closed {
 			return c.err
 		}
-		if err := c.ponged.await(ctx, &c.mu); err != nil {
+		if err := c.ponged.wait(ctx, &c.mu); err != nil {
 			return err
 		}
 	}
@@ -232,5 +232,5 @@ func (c *Conn) GoingAway() <-chan struct{} {
 	if c.m.GoawayReceived || c.closed {
 		return closedChannel
 	}
-	return c.drained.wait()
+	return c.drained.next()
 }

@@ -159,7 +159,7 @@ func (d *dispatcher) note(ev *machine.Event) {
 	switch ev.Op {
 	case machine.OpHello:
 		c.beat.set(c.m.HeardAt+c.m.Idle/3, c.m.HeardAt) // T is known now
-		c.slots.free.open()
+		c.slots.free.broadcast()
 		c.sends.refill()
 		c.windows.unstarve()
 		c.slots.streams((*Stream).enterRing)
@@ -219,14 +219,14 @@ func (d *dispatcher) noteControl(ev *machine.Event) {
 			}
 		}
 	case machine.OpGoaway:
-		c.drained.open()
-		c.slots.free.open()
+		c.drained.broadcast()
+		c.slots.free.broadcast()
 	case machine.OpPong:
-		c.ponged.open()
+		c.ponged.broadcast()
 		c.windows.rtt.Add(ev.RTT, c.m.HeardAt)
 		c.sock.fit(c.windows.rtt.Min())
 	case machine.OpAck:
-		c.sends.acked.open()
+		c.sends.acked.broadcast()
 	}
 }
 

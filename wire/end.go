@@ -13,8 +13,8 @@ import (
 const (
 	// closeFlush is how long the last bytes of a connection may take to leave.
 	closeFlush = time.Second
-	// lastWords is how long the reader looks for a peer's reason once writes to the peer fail.
-	lastWords = 100 * time.Millisecond
+	// reasonWait is how long the reader looks for a peer's reason once writes to the peer fail.
+	reasonWait = 100 * time.Millisecond
 	// closeWait is how long Close waits for handlers; they have been told to end.
 	closeWait = 5 * time.Second
 	// drainGrace is how long we wait for the peer to hang up once nothing is under
@@ -72,8 +72,8 @@ func (c *Conn) failLocked(err error) {
 	}
 	c.beat.timer.Stop()
 	c.cancel(err)
-	for _, g := range []*gate{&c.sends.room, &c.sends.acked, &c.windows.credit, &c.out.wrotePart, &c.idle, &c.drained, &c.ponged} {
-		g.open()
+	for _, g := range []*cond{&c.sends.room, &c.sends.acked, &c.windows.credit, &c.out.wrotePart, &c.idle, &c.drained, &c.ponged} {
+		g.broadcast()
 	}
 	c.slots.fail(err)
 	c.posts.close()
@@ -139,11 +139,11 @@ func (c *Conn) Drain(ctx context.Context) error {
 	c.mu.Lock()
 	ended, waiting := c.closed, c.m.Failure == nil && c.m.Queued() > 0
 	c.m.Drain(c.config.goaway(), "draining")
-	c.slots.free.open()
+	c.slots.free.broadcast()
 	c.out.mustWake()
 	c.settled()
 	for !c.closed && !c.quiet() {
-		if err := c.idle.await(ctx, &c.mu); err != nil {
+		if err := c.idle.wait(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			running := c.runningKinds()
 			_ = c.Close()
@@ -182,7 +182,7 @@ func (c *Conn) settled() {
 	if !c.m.Draining() || c.closed || !c.quiet() {
 		return
 	}
-	c.idle.open()
+	c.idle.broadcast()
 	if c.m.GoawayReceived {
 		c.failLocked(errDrained)
 	}
@@ -216,7 +216,7 @@ func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
 func (c *Conn) writeFailed(err error) {
 	if !c.closed && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
 		c.mu.Unlock()
-		_ = sleep(c.ctx, lastWords)
+		_ = sleep(c.ctx, reasonWait)
 		c.mu.Lock()
 	}
 	c.failLocked(c.socketError(err))

@@ -160,7 +160,7 @@ func (l *link) publish(conn *Conn) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	l.c.connects++
-	l.c.changed.open()
+	l.c.changed.broadcast()
 }
 
 // drop lets no more work go to conn. The posts in its conflating lane are kept for the next one.

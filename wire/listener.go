@@ -26,7 +26,7 @@ type Listener struct {
 	mu      sync.Mutex
 	waiting []*waiter // guarded by mu, oldest first
 	closed  bool      // guarded by mu
-	changed gate      // guarded by mu; something waits, or the listener is closed
+	changed cond      // guarded by mu; something waits, or the listener is closed
 	full    uint64    // guarded by mu; streams that found no room
 }
 
@@ -71,7 +71,7 @@ func (l *Listener) dequeueFirst(ctx context.Context) (*Stream, error) {
 		if l.closed {
 			return nil, &net.OpError{Op: "accept", Net: "wire", Addr: l.Addr(), Err: net.ErrClosed}
 		}
-		if err := l.changed.await(ctx, &l.mu); err != nil {
+		if err := l.changed.wait(ctx, &l.mu); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +111,7 @@ func (l *Listener) enqueue(w *waiter) error {
 		}
 	}
 	l.waiting = append(l.waiting, w)
-	l.changed.open()
+	l.changed.broadcast()
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (l *Listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	l.changed.open()
+	l.changed.broadcast()
 	for _, w := range l.waiting {
 		close(w.refused)
 	}

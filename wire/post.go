@@ -16,8 +16,8 @@ const maxKeyed = 1 << 16
 type postSender struct {
 	c     *Conn
 	keyed keyedPosts // the conflating lane
-	room  gate       // post credit, or room in the output
-	acked gate       // more posts were acknowledged
+	room  cond       // post credit, or room in the output
+	acked cond       // more posts were acknowledged
 }
 
 // try sends a post without waiting.
@@ -48,7 +48,7 @@ func (p *postSender) post(ctx context.Context, kind string, body []byte, ack boo
 		}
 		c.out.mustWake()
 		began := c.now()
-		err = p.room.await(ctx, &c.mu)
+		err = p.room.wait(ctx, &c.mu)
 		c.stats.stalled += c.now() - began
 		if err != nil {
 			return 0, err
@@ -59,7 +59,7 @@ func (p *postSender) post(ctx context.Context, kind string, body []byte, ack boo
 // refill wakes the goroutines that wait for room, and sends the posts of the conflating lane for
 // which there is room.
 func (p *postSender) refill() {
-	p.room.open()
+	p.room.broadcast()
 	for at, body := range p.keyed {
 		_, err := p.try(at.kind, body, false)
 		if errors.Is(err, ErrNoCredit) {
@@ -160,7 +160,7 @@ func (c *Conn) WaitAcked(ctx context.Context, number uint64) error {
 			return c.err
 		}
 		c.out.mustWake()
-		if err := c.sends.acked.await(ctx, &c.mu); err != nil {
+		if err := c.sends.acked.wait(ctx, &c.mu); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ func (r *Request) Respond(body []byte) error {
 	c.mu.Lock()
 	for c.out.full() {
 		c.out.mustWake()
-		if err := c.sends.room.await(r.ctx, &c.mu); err != nil {
+		if err := c.sends.room.wait(r.ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return err
 		}

@@ -237,7 +237,7 @@ type sessionLane struct {
 	handled uint64 // posts with lower numbers, and this one, have been
 	owner   *Conn
 	busy    bool // a handler runs
-	changed gate // busy, or owner
+	changed cond // busy, or owner
 }
 
 // knows reports whether the epoch is remembered.
@@ -262,7 +262,7 @@ func (l *sessionLane) claim(c *Conn, epoch, handled uint64) (before *Conn, known
 	l.used = true
 	l.handled = max(l.handled, handled)
 	before, l.owner = l.owner, c
-	l.changed.open()
+	l.changed.broadcast()
 	return before, l.handled, true
 }
 
@@ -272,7 +272,7 @@ func (l *sessionLane) begin(c *Conn, p *Posts) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.busy && l.owner == c {
-		if _ = l.changed.await(c.ctx, &l.mu); c.ctx.Err() != nil {
+		if _ = l.changed.wait(c.ctx, &l.mu); c.ctx.Err() != nil {
 			return false
 		}
 	}
@@ -295,7 +295,7 @@ func (l *sessionLane) end(epoch, number uint64) {
 	if epoch == l.epoch {
 		l.handled = max(l.handled, number)
 	}
-	l.changed.open()
+	l.changed.broadcast()
 }
 
 // leave ends c's ownership.

@@ -17,7 +17,7 @@ type slotTable struct {
 	ours   []local               // by index of slot, from 1
 	theirs []remote              // likewise
 	onFree map[frame.Slot]func() // called when the slot of ours is free
-	free   gate                  // a slot may be free, or a limit has grown
+	free   cond                  // a slot may be free, or a limit has grown
 }
 
 // local is the work that this side has begun in a slot; remote is the peer's.
@@ -135,7 +135,7 @@ func (t *slotTable) tell() {
 		return
 	}
 	m.Freed = false
-	t.free.open()
+	t.free.broadcast()
 	for _, id := range m.Watched {
 		free := t.onFree[id]
 		delete(t.onFree, id)
@@ -177,7 +177,7 @@ func (t *slotTable) expire(now time.Duration) (next time.Duration) {
 
 // fail ends all work with the reason for which the connection has ended.
 func (t *slotTable) fail(err error) {
-	t.free.open()
+	t.free.broadcast()
 	for _, l := range t.ours {
 		if l.call != nil {
 			l.call.finish(t.c.lost(l.call))

@@ -121,16 +121,16 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 			c.out.flushAndUnlock(false)
 			return s, nil
 		}
-		wait := &c.slots.free
+		until := &c.slots.free
 		if errors.Is(err, ErrNoCredit) {
-			wait = &c.windows.credit
+			until = &c.windows.credit
 		} else if !errors.Is(err, ErrNoSlot) {
 			err = c.notSent(err)
 			c.mu.Unlock()
 			return nil, err
 		}
 		c.out.mustWake()
-		if err := wait.await(ctx, &c.mu); err != nil {
+		if err := until.wait(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return nil, err
 		}

@@ -17,11 +17,11 @@ const copyLimit = 4 << 10
 type sender struct {
 	pend    []byte // the part of the present Write that is not in the output yet
 	waiting bool   // pend is to be sent, though it may be empty
-	flying  int    // bytes that the writer has by reference
+	lent    int    // bytes that the writer has by reference
 	inRing  bool
 	starved bool          // in Conn.starved
 	broken  error         // why nothing can be written any more
-	sent    chan struct{} // holds a value once pend and flying are gone
+	sent    chan struct{} // holds a value once pend is sent and nothing is lent
 	tuning  tuning
 	over    bool // nothing is read any more
 }
@@ -142,7 +142,7 @@ func (s *Stream) finishWrite(size int) (int, error) {
 		if expired {
 			s.waiting = false
 		}
-		if s.flying == 0 && !s.waiting {
+		if s.lent == 0 && !s.waiting {
 			left, err := len(s.pend), error(nil)
 			if s.pend = nil; left > 0 {
 				err = cmp.Or(s.broken, os.ErrDeadlineExceeded)
@@ -193,7 +193,7 @@ func (s *Stream) send(most int) (n int, more bool) {
 	}
 	if n > copyLimit {
 		s.c.out.refs = append(s.c.out.refs, ref{at: m.Mark(), body: s.pend[:n:n], stream: s})
-		s.flying += n
+		s.lent += n
 	} else {
 		m.Out = append(m.Out, s.pend[:n]...)
 	}
@@ -201,14 +201,14 @@ func (s *Stream) send(most int) (n int, more bool) {
 		return n, true
 	}
 	s.waiting = false
-	s.landed(0)
+	s.written(0)
 	return n, false
 }
 
-// landed records that n bytes have left the caller's slice. Conn.mu is held.
-func (s *Stream) landed(n int) {
-	s.flying -= n
-	if s.flying == 0 && (!s.waiting || s.broken != nil) {
+// written records that n bytes have left the caller's slice. Conn.mu is held.
+func (s *Stream) written(n int) {
+	s.lent -= n
+	if s.lent == 0 && (!s.waiting || s.broken != nil) {
 		s.wakeWriter()
 	}
 }
@@ -226,7 +226,7 @@ func (s *Stream) stopLocked(err error) {
 		s.broken = err
 	}
 	s.waiting = false
-	if s.flying == 0 {
+	if s.lent == 0 {
 		s.wakeWriter()
 	}
 }

@@ -37,10 +37,10 @@ const (
 	// arrive whole within two round trips then, and a stream that is not read gets no more than the
 	// first window.
 	earlyWindow = 256 << 10
-	// hungry is the part of the windows that one round trip must carry to show that
+	// limitShare is the part of the windows that one round trip must carry to show that
 	// they are the limit. A peer that is given half a window at a time can be held to
 	// half of it.
-	hungry = 0.45
+	limitShare = 0.45
 )
 
 // windows finds the credit of all streams of a connection. Conn.mu guards it, and is held in all
@@ -50,7 +50,7 @@ type windows struct {
 	grown     int           // bytes by which windows have grown, of all streams
 	starved   []*Stream     // streams that wait for credit of the connection
 	starvedAt time.Duration // since when
-	credit    gate          // credit of the connection
+	credit    cond          // credit of the connection
 	epoch     epoch
 	rtt       machine.RttFilter
 }
@@ -143,7 +143,7 @@ func (w *windows) endEpoch() {
 	if e.number < earlyPings {
 		c.m.Ping(now)
 	}
-	if e.busy > 0 && perTrip > hungry*float64(e.sum) && (rtt >= shortPath || e.sum < w.shortSum()) {
+	if e.busy > 0 && perTrip > limitShare*float64(e.sum) && (rtt >= shortPath || e.sum < w.shortSum()) {
 		next.more, next.fill = true, int(rtt.Seconds()*longRate)/e.busy
 	}
 	*e = next
@@ -175,7 +175,7 @@ func (w *windows) starve(s *Stream) {
 
 // unstarve lines up the streams that waited for credit of the connection.
 func (w *windows) unstarve() {
-	w.credit.open()
+	w.credit.broadcast()
 	for i, s := range w.starved {
 		s.starved = false
 		s.enterRing()

@@ -35,9 +35,9 @@ type outbox struct {
 	refs    []ref     // of the next Take
 	spare   []byte    // for the next Take
 
-	flights   []ref  // of the present write; the writer's own
-	landed    uint32 // Machine.Takes of the last buffer that was written
-	wrotePart gate   // a buffer was written
+	inFlight  []ref  // of the present write; the writer's own
+	lastTake  uint32 // Machine.Takes of the last buffer that was written
+	wrotePart cond   // a buffer was written
 	age       unsentAge
 	batchHint batchHint
 }
@@ -178,8 +178,8 @@ func (o *outbox) rest() {
 // wrote ends a write that has sent all of buffer.
 func (o *outbox) wrote(buffer []byte) {
 	o.spare = buffer
-	o.landed = o.c.m.Takes - 1
-	o.wrotePart.open()
+	o.lastTake = o.c.m.Takes - 1
+	o.wrotePart.broadcast()
 	if o.c.m.Queued() < maxQueued {
 		o.c.sends.refill()
 	}
@@ -236,15 +236,15 @@ func (o *outbox) writeRound() (held, more bool) {
 		return last, false
 	}
 	o.spare = nil
-	o.refs, o.flights = o.flights[:0], o.refs
+	o.refs, o.inFlight = o.inFlight[:0], o.refs
 	c.stats.took(&c.m.Tx)
 	o.began()
 	c.mu.Unlock()
 	err := o.writeGather(buffer, from)
 	c.mu.Lock()
-	for i := range o.flights {
-		f := &o.flights[i]
-		f.stream.landed(len(f.body))
+	for i := range o.inFlight {
+		f := &o.inFlight[i]
+		f.stream.written(len(f.body))
 		*f = ref{}
 	}
 	if err != nil {
@@ -275,14 +275,14 @@ func (o *outbox) pull(room int) {
 	}
 }
 
-// writeGather writes buffer[from:] with the bodies of flights in their places. Conn.mu is not held.
+// writeGather writes buffer[from:] with the bodies of inFlight in their places. Conn.mu is not held.
 func (o *outbox) writeGather(buffer []byte, from int) error {
-	if len(o.flights) == 0 {
+	if len(o.inFlight) == 0 {
 		return o.writeAll(buffer[from:])
 	}
 	s := &o.c.sock
 	s.vector = s.vector[:0]
-	for _, r := range o.flights {
+	for _, r := range o.inFlight {
 		s.vector = append(s.vector, buffer[from:r.at], r.body)
 		from = r.at
 	}
@@ -358,11 +358,11 @@ func (c *Conn) Flush(ctx context.Context) error {
 	} else {
 		target--
 	}
-	for int32(target-c.out.landed) > 0 {
+	for int32(target-c.out.lastTake) > 0 {
 		if c.closed {
 			return c.err
 		}
-		if err := c.out.wrotePart.await(ctx, &c.mu); err != nil {
+		if err := c.out.wrotePart.wait(ctx, &c.mu); err != nil {
 			return err
 		}
 	}

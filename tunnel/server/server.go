@@ -75,26 +75,26 @@ type Server struct {
 	// Logger receives errors; nil is slog.Default.
 	Logger *slog.Logger
 
-	prepare   sync.Once
-	limits    tunnel.Limits
-	admission Admission
-	log       *slog.Logger
-	ctx       context.Context // ends with Close
-	cancel    context.CancelFunc
-	tasks     sync.WaitGroup
-	routes    routes
-	names     routes // of SNI, whose paths are all ""
-	refusals  [reasons]atomic.Uint64
-	served    atomic.Uint64
-	cancelled atomic.Uint64
-	takeovers atomic.Uint64
-	hints     atomic.Uint64
-	resent    atomic.Uint64      // exchanges, to another member or over another connection
-	starved   atomic.Uint64      // connections of visitors that could not be accepted
-	heads     connCounts         // of the fronts
-	rawHeads  connCounts         // of TCP tunnels
-	turns     *handshake.Limiter // of visitors in the handshake of TLS
-	directs   ticketTable
+	prepare      sync.Once
+	limits       tunnel.Limits
+	admission    Admission
+	log          *slog.Logger
+	ctx          context.Context // ends with Close
+	cancel       context.CancelFunc
+	tasks        sync.WaitGroup
+	routes       routes
+	names        routes // of SNI, whose paths are all ""
+	refusals     [reasons]atomic.Uint64
+	served       atomic.Uint64
+	cancelled    atomic.Uint64
+	takeovers    atomic.Uint64
+	hints        atomic.Uint64
+	resent       atomic.Uint64      // exchanges, to another member or over another connection
+	acceptErrors atomic.Uint64      // connections of visitors that could not be accepted
+	visitorConns connCounts         // of the fronts
+	rawConns     connCounts         // of TCP tunnels
+	handshakes   *handshake.Limiter // of visitors in the handshake of TLS
+	directs      ticketTable
 
 	mu        sync.Mutex // guards all below; never held while something is sent
 	closed    bool
@@ -113,7 +113,7 @@ func (s *Server) init() {
 			s.admission = newGate(&s.limits)
 		}
 		s.log = cmp.Or(s.Logger, slog.Default())
-		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, 0)
+		s.handshakes = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, 0)
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.mu.Lock()
 		defer s.mu.Unlock()

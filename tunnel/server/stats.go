@@ -133,8 +133,8 @@ func (s *Server) uncounted(c *lease) {
 func (s *Server) Stats() Stats {
 	s.init()
 	stats := Stats{
-		Visitors: s.heads.now(), Raw: s.rawHeads.now(), Handshakes: s.turns.UnderWay(),
-		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), Resent: s.resent.Load(), AcceptErrors: s.starved.Load(),
+		Visitors: s.visitorConns.now(), Raw: s.rawConns.now(), Handshakes: s.handshakes.UnderWay(),
+		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), Resent: s.resent.Load(), AcceptErrors: s.acceptErrors.Load(),
 		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}
 	for r := range reasons {
@@ -148,8 +148,8 @@ func (s *Server) Stats() Stats {
 		stats.Requests, stats.Streams, stats.Queued, stats.Bytes = held.Requests, held.Streams, held.Waiting, held.Bytes
 		stats.Overloads, stats.Waits, stats.Waited = held.Refused, held.Waits, held.Waited
 	}
-	stats.Overloads["visitors"], stats.Overloads["visitors each"] = s.heads.refused.Load(), s.heads.refusedEach.Load()
-	stats.Overloads["raw visitors"] = s.rawHeads.refused.Load()
+	stats.Overloads["visitors"], stats.Overloads["visitors each"] = s.visitorConns.refused.Load(), s.visitorConns.refusedEach.Load()
+	stats.Overloads["raw visitors"] = s.rawConns.refused.Load()
 	s.mu.Lock()
 	sessions := slices.Collect(maps.Values(s.sessions))
 	stats.Sessions, stats.Link = len(sessions), s.past

@@ -37,7 +37,7 @@ func (v *rawVisitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		most := v.s.limits.RawVisitors
-		if err = v.s.rawHeads.enter(relay.AddrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
+		if err = v.s.rawConns.enter(relay.AddrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
 			return conn, nil
 		}
 		v.s.refuseRaw(v.p, v.p.sole(), conn, &message.Channel{}, err)
@@ -51,7 +51,7 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 		if errors.Is(err, net.ErrClosed) {
 			return err
 		}
-		s.starved.Add(1)
+		s.acceptErrors.Add(1)
 		s.log.Warn("tunnel: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
 		return nil
 	})
@@ -59,7 +59,7 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 
 // serveTCP is the goroutine of a visitor of a TCP tunnel.
 func (s *Server) serveTCP(p *endpoint, conn net.Conn) {
-	defer s.rawHeads.leave(relay.AddrPort(conn.RemoteAddr()).Addr())
+	defer s.rawConns.leave(relay.AddrPort(conn.RemoteAddr()).Addr())
 	defer conn.Close()
 	known, first, err := s.introduced(conn)
 	switch {

@@ -110,7 +110,7 @@ func readHello(conn net.Conn, came []byte) (h clienthello.Hello, first []byte, e
 
 // handshake is that of a server. ctx bounds it.
 func (f *tlsFront) handshake(ctx context.Context, conn net.Conn) (secured *tls.Conn, err error) {
-	err = f.s.turns.Do(ctx, conn, nil, func(shaking net.Conn) error {
+	err = f.s.handshakes.Do(ctx, conn, nil, func(shaking net.Conn) error {
 		secured = tls.Server(shaking, f.config)
 		return secured.HandshakeContext(ctx)
 	})

@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// gate lets any number of goroutines wait for a change, each with its own context. A change
-// wakes all of them; a goroutine that still cannot continue waits again. The gate is guarded by
-// its owner's lock.
-type gate struct{ changed chan struct{} }
+// cond is a condition variable whose waiters have contexts. A broadcast wakes all of them; a
+// goroutine that still cannot continue waits again. It is guarded by its owner's lock.
+type cond struct{ changed chan struct{} }
 
-// wait returns a channel that the next open closes.
-func (g *gate) wait() <-chan struct{} {
-	if g.changed == nil {
-		g.changed = make(chan struct{})
+// next returns a channel that the next broadcast closes.
+func (c *cond) next() <-chan struct{} {
+	if c.changed == nil {
+		c.changed = make(chan struct{})
 	}
-	return g.changed
+	return c.changed
 }
 
-// await waits for the next open. The owner's lock is held but for the wait.
-func (g *gate) await(ctx context.Context, lock *sync.Mutex) error {
-	changed := g.wait()
+// wait waits for the next broadcast. The owner's lock is held but for the wait.
+func (c *cond) wait(ctx context.Context, lock *sync.Mutex) error {
+	changed := c.next()
 	lock.Unlock()
 	defer lock.Lock()
 	select {
@@ -32,11 +31,11 @@ func (g *gate) await(ctx context.Context, lock *sync.Mutex) error {
 	}
 }
 
-// open wakes all waiting goroutines.
-func (g *gate) open() {
-	if g.changed != nil {
-		close(g.changed)
-		g.changed = nil
+// broadcast wakes all waiting goroutines.
+func (c *cond) broadcast() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
 	}
 }
 
