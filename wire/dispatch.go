@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -29,22 +28,6 @@ type dispatcher struct {
 	inline     Posts // of the inline handler that runs
 }
 
-// delivery is what one frame asks of the application. Its slices are those of the reader's block.
-type delivery struct {
-	op      machine.Op
-	flags   frame.Flags
-	batch   bool // POSTS
-	slot    frame.Slot
-	skip    int
-	bodies  int
-	last    uint64 // number of the last post, 0: without ACK
-	handler *handler
-	request *Request
-	stream  *Stream
-	body    []byte
-	err     error // of a refusal
-}
-
 // run reads until the connection ends; its end is the end of the connection.
 func (d *dispatcher) run() {
 	c := d.c
@@ -52,7 +35,7 @@ func (d *dispatcher) run() {
 	err := c.sock.readAll(&d.reader, d.arrived)
 	d.answers.flush()
 	c.mu.Lock()
-	c.failLocked(c.readError(err))
+	c.failLocked(d.readError(err))
 	c.mu.Unlock()
 	c.leaveSession()
 	d.from = d.to
@@ -60,7 +43,8 @@ func (d *dispatcher) run() {
 }
 
 // readError returns the meaning of a failed read. c.mu is held.
-func (c *Conn) readError(err error) error {
+func (d *dispatcher) readError(err error) error {
+	c := d.c
 	switch {
 	case err != io.EOF:
 		return c.socketError(err)
@@ -307,103 +291,4 @@ func (d *dispatcher) handler(number uint32) *handler {
 		d.handlers[number] = h
 	}
 	return h
-}
-
-// deliver does what a frame asks for. The error ends the connection.
-func (d *dispatcher) deliver(to *delivery) error {
-	if to.op != machine.OpData {
-		d.wakeLate()
-	}
-	switch to.op {
-	case machine.OpHello:
-		return d.c.judgeHello()
-	case machine.OpPost:
-		return d.c.posts.deliver(to)
-	case machine.OpRequest:
-		d.deliverRequest(to)
-	case machine.OpOpen:
-		d.deliverStream(to)
-	case machine.OpData:
-		if !to.stream.push(d, to.body, to.flags) {
-			return d.c.flooded(to.stream)
-		}
-	case machine.OpReset:
-		to.stream.end(to.err)
-	case machine.OpResponse:
-		to.stream.decide(to.body, to.flags, to.err)
-	}
-	return nil
-}
-
-// flooded ends a connection whose peer sends empty messages that are not read.
-func (c *Conn) flooded(s *Stream) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.m.Close(Flood)
-	return &Error{Code: Flood, Msg: "messages without bytes wait on " + s.kind}
-}
-
-// judgeHello decides whether the peer's HELLO is accepted.
-func (c *Conn) judgeHello() error {
-	var err error
-	if c.config.Verify != nil {
-		err = c.config.Verify(c, c.m.Peer())
-	}
-	if err == nil {
-		err = c.joinSession()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil {
-		close(c.ready)
-		c.m.Ping(c.now()) // windows need the round trip
-		return nil
-	}
-	code := Unauthenticated
-	if e, ok := errors.AsType[*Error](err); ok {
-		code = e.Code
-	}
-	c.m.Close(code)
-	return err
-}
-
-// deliverRequest runs an inline handler, or starts a goroutine for another. There are never more of
-// these than slots that the peer may hold.
-func (d *dispatcher) deliverRequest(to *delivery) {
-	h, r := to.handler, to.request
-	if r == nil {
-		d.answers.add(h, to)
-		return
-	}
-	d.c.mu.Lock()
-	d.c.begin(h.kind)
-	d.c.mu.Unlock()
-	switch {
-	case !h.servesRequests():
-		r.finish(&Error{Code: Unimplemented, Msg: "no handler for requests of " + h.kind, NotStarted: true})
-	case h.begins:
-		r.take(to.body)
-		r.begin()
-	default:
-		r.take(to.body)
-		go r.run()
-	}
-}
-
-// deliverStream starts the handler of a stream that the peer has opened. There are never more of
-// these than slots that the peer may hold.
-func (d *dispatcher) deliverStream(to *delivery) {
-	s, end := to.stream, to.flags&frame.FlagEnd
-	if len(to.body) > 0 || end != 0 {
-		s.push(d, to.body, end)
-	}
-	if !to.handler.servesStreams() {
-		s.finish(&Error{Code: Unimplemented, Msg: "no handler for streams of " + s.kind, NotStarted: true})
-		return
-	}
-	d.c.mu.Lock()
-	s.ctx, s.cancel = context.WithCancelCause(d.c.ctx)
-	d.c.begin(s.kind)
-	d.c.mu.Unlock()
-	go s.serve(to.handler)
 }

@@ -227,7 +227,7 @@ func (l *postLane) handle(p *lanePosts) (handled bool) {
 func (l *postLane) call(h *handler, p *Posts) (handled bool) {
 	c := l.c
 	for p.count > 0 {
-		done, failed := c.runSome(h, p)
+		done, failed := l.callSome(h, p)
 		if failed > 0 {
 			c.mu.Lock()
 			c.stats.rxFailed += uint64(failed)
@@ -245,9 +245,10 @@ func (l *postLane) call(h *handler, p *Posts) (handled bool) {
 	return true
 }
 
-// runSome calls a handler until it panics, or fails after the connection has ended. It returns how
+// callSome calls a handler until it panics, or fails after the connection has ended. It returns how
 // many bodies were handled before that.
-func (c *Conn) runSome(h *handler, p *Posts) (done, failed int) {
+func (l *postLane) callSome(h *handler, p *Posts) (done, failed int) {
+	c := l.c
 	defer func() {
 		if cause := recover(); cause != nil {
 			_ = c.panicked(h, cause)
