@@ -217,7 +217,7 @@ func (c *Client) refuse(err error) {
 }
 
 // Drain takes no new work, lets current work come to its end, acknowledged posts included, and
-// closes. The error tells that something was cut off, after Config.DrainTimeout or when ctx ended.
+// closes. The error means that work was cut off, after Config.DrainTimeout or when ctx ended.
 func (c *Client) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.conn.DrainTimeout)
 	defer cancel()

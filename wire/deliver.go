@@ -8,7 +8,8 @@ import (
 	"paddock/internal/wire/machine"
 )
 
-// delivery is what one frame asks of the application. Its slices are those of the reader's block.
+// delivery is the work for the application that one frame brings. Its slices are those of the
+// reader's block.
 type delivery struct {
 	op      machine.Op
 	flags   frame.Flags
@@ -24,7 +25,7 @@ type delivery struct {
 	err     error // of a refusal
 }
 
-// deliver does what a frame asks for. The error ends the connection.
+// deliver does the work that a frame brings. The error ends the connection.
 func (d *dispatcher) deliver(to *delivery) error {
 	if to.op != machine.OpData {
 		d.wakeLate()

@@ -12,8 +12,8 @@ import (
 // batchFrames bounds the frames that are fed to the machine under one lock.
 const batchFrames = 64
 
-// dispatcher is the reading side of a connection. It feeds received frames to the machine, and
-// does for the application what they ask for. It belongs to its goroutine, which is run.
+// dispatcher is the reading side of a connection. It feeds received frames to the machine, and does
+// the work for the application that they bring. It belongs to its goroutine, which is run.
 type dispatcher struct {
 	c *Conn
 	reader
@@ -84,8 +84,8 @@ func (d *dispatcher) arrived() error {
 	return nil
 }
 
-// batch feeds up to batchFrames complete frames to the machine, and then does what they ask for. It
-// reports whether there may be more.
+// batch feeds up to batchFrames complete frames to the machine, and then does the work that they
+// bring. It reports whether there may be more.
 func (d *dispatcher) batch() (more bool, err error) {
 	c := d.c
 	c.mu.Lock()

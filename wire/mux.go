@@ -106,9 +106,9 @@ func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error)
 	m.add(kind, nil, (*handler).servesStreams).stream = fn
 }
 
-// HandlePost registers a handler of posts, whose bodies are decoded as Handle says. It is called
-// for one after the other, in the order in which they were sent: on the reader if Inline and no
-// acknowledgement is wanted, else on one goroutine of the connection. Credit goes back to the
+// HandlePost registers a handler of posts, whose bodies are decoded as those of Handle. It is
+// called for one after the other, in the order in which they were sent: on the reader if Inline and
+// no acknowledgement is wanted, else on one goroutine of the connection. Credit goes back to the
 // sender when it returns, so a slow handler delays only its sender. An error is counted. A body
 // that does not decode is an error too.
 func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, options ...HandlerOption) {
@@ -162,9 +162,9 @@ type Caller interface {
 	Call(ctx context.Context, kind string, body []byte) ([]byte, error)
 }
 
-// Call sends req and waits for the answer. Req and Res are encoded as Handle says; a
-// []byte that it returns is the caller's own. The errors are those of Conn.Call, or
-// that a value cannot be encoded or decoded.
+// Call sends req and waits for the answer. Req and Res are encoded as those of Handle; a []byte
+// that it returns is the caller's own. The errors are those of Conn.Call, or that a value cannot be
+// encoded or decoded.
 func Call[Req, Res any](ctx context.Context, c Caller, kind string, req Req) (res Res, err error) {
 	body, err := codecFor[Req]().append(nil, req)
 	if err != nil {

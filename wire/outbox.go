@@ -38,8 +38,7 @@ type outbox struct {
 	batchHint batchHint
 }
 
-// ref says that body goes into the output at a mark. The body is the stream's until it has been
-// written.
+// ref places body in the output at a mark. The body is the stream's until it has been written.
 type ref struct {
 	at     int
 	body   []byte
@@ -271,7 +270,7 @@ func (o *outbox) pull(room int) {
 	}
 }
 
-// writeGather writes buffer[from:] with the bodies of inFlight in their places. Conn.mu is not held.
+// writeGather writes buffer[from:] with the bodies of inFlight in place. Conn.mu is not held.
 func (o *outbox) writeGather(buffer []byte, from int) error {
 	if len(o.inFlight) == 0 {
 		return o.writeAll(buffer[from:])

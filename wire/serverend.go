@@ -137,8 +137,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close stops accepting and closes every connection. It waits for handlers, whose
-// contexts have ended, 5 s at most; the error says that some still run.
+// Close stops accepting and closes every connection. It waits for handlers, whose contexts have
+// ended, 5 s at most; the error means that some still run.
 func (s *Server) Close() error {
 	for _, c := range s.stop() {
 		c.Abort(Unavailable)

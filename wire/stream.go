@@ -216,8 +216,8 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Reset ends both halves at once; the peer's reads and writes fail with code, which
-// is not 0, and ours with net.ErrClosed. ErrSlot says that both had ended.
+// Reset ends both halves at once; the peer's reads and writes fail with code, which is not 0, and
+// ours with net.ErrClosed. ErrSlot means that both had ended.
 func (s *Stream) Reset(code Code) error { return s.abort(code, net.ErrClosed) }
 
 // abort is Reset after which reads and writes here fail with why.

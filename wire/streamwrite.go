@@ -39,8 +39,8 @@ func (s *Stream) WriteMsg(p []byte) error {
 	return err
 }
 
-// CloseWrite ends our half, behind all that was written. If the peer has stopped it,
-// the error says so, and our half has ended all the same.
+// CloseWrite ends our half, behind all that was written. If the peer has stopped it, that is the
+// error, and our half has ended all the same.
 func (s *Stream) CloseWrite() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Code says why something failed, on the wire as in Go. 1 to 16 are those of
-// gRPC, 64 to 73 belong to the protocol, those from 4,096 to the application.
+// Code is the reason of a failure, on the wire as in Go. 1 to 16 are those of gRPC, 64 to 73 belong
+// to the protocol, those from 4,096 to the application.
 type Code uint16
 
 // The codes of SPEC section 10.

@@ -11,7 +11,7 @@ import (
 )
 
 // Hello describes a side when the connection opens. The zero value of each field stands for the
-// default that SPEC section 4 gives. What the limits say binds the peer.
+// default that SPEC section 4 gives. The limits bind the peer.
 type Hello struct {
 	MinVersion, MaxVersion uint8 // 0: 1
 
@@ -81,7 +81,7 @@ func AppendQuoted(dst []byte, label string, b []byte) []byte {
 }
 
 // Meta is the metadata of REQ, RES and OPEN. Its slices are borrowed from the frame. The zero value
-// says nothing.
+// has no field.
 type Meta struct {
 	HasDeadline bool
 	HasPriority bool

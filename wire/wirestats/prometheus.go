@@ -95,8 +95,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	out <- perWrite(&total)
 }
 
-// perWrite is the histogram of frames in a write. What waits to be written is in the
-// sum already.
+// perWrite returns the histogram of frames in a write. Its sum includes frames that wait to be
+// written.
 func perWrite(total *wire.Stats) prometheus.Metric {
 	buckets := map[float64]uint64{}
 	count := uint64(0)

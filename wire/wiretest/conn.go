@@ -59,8 +59,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, opError("write", c, err)
 }
 
-// CloseWrite ends what this side writes: the peer reads io.EOF after it. A Write
-// that still waits fails with EPIPE.
+// CloseWrite ends the written half: the peer reads io.EOF after it. A Write that still waits fails
+// with EPIPE.
 func (c *conn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,9 +71,8 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// SetLinger makes Close a reset if sec is 0, as the method of [net.TCPConn] does.
-// Any other value restores the usual: Close returns at once, and the peer still
-// reads what was written.
+// SetLinger makes Close a reset if sec is 0, as the method of [net.TCPConn] does. Any other value
+// restores the usual: Close returns at once, and the peer still reads the written bytes.
 func (c *conn) SetLinger(sec int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,8 +83,8 @@ func (c *conn) SetLinger(sec int) error {
 	return nil
 }
 
-// Close implements [net.Conn]: pending calls fail with net.ErrClosed, and the
-// peer reads what was written, then io.EOF.
+// Close implements [net.Conn]: pending calls fail with net.ErrClosed, and the peer reads the
+// written bytes, then io.EOF.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

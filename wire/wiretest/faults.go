@@ -11,8 +11,8 @@ var ErrInjected = errors.New("wiretest: injected fault")
 
 // Faults describes the faults of a connection. The zero value has none.
 type Faults struct {
-	In  Flow // what is read from the connection
-	Out Flow // what is written to it
+	In  Flow // bytes that are read from the connection
+	Out Flow // bytes that are written to it
 
 	// Seed makes the sizes of pieces random, from 1 to Chunk, and the same in
 	// each run of the same calls. Zero: each piece is as large as Chunk lets it.
@@ -48,7 +48,7 @@ type Flow struct {
 	// goes on. Zero: none. It counts the caller's calls, not the pieces.
 	Fail int
 
-	// Err is what it fails with. Nil: ErrInjected.
+	// Err is its error. Nil: ErrInjected.
 	Err error
 }
 
@@ -74,7 +74,7 @@ func (o Offset) reached(passed int64) bool { return o > 0 && passed >= int64(o)-
 // Direction is one direction of a connection, seen from the side that holds it.
 type Direction uint8
 
-// In is what the holder reads, Out what it writes.
+// In is the direction that the holder reads, Out the one that it writes.
 const (
 	In Direction = 1 << iota
 	Out

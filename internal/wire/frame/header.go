@@ -120,6 +120,7 @@ var reservedFlags = func() (masks [16]Flags) {
 // String is the type's name in SPEC.
 func (t Type) String() string { return frameRules[t&15].name }
 
+// HasSlot reports whether frames of a type may name a slot.
 func HasSlot(t Type) bool {
 	rule := frameRules[t&15].id
 	return rule == idSlot || rule == idCredit

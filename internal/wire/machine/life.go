@@ -28,11 +28,11 @@ func (l *life) startLife(idle, now time.Duration) {
 	*l = life{Idle: idle, start: now, HeardAt: now, asked: now, wrote: now, counted: now}
 }
 
-// Heard tells that bytes have come. It is called before they are fed.
+// Heard records that bytes have been received. It is called before they are fed.
 func (m *Machine) Heard(now time.Duration) { m.HeardAt = now }
 
-// Wrote tells that a write has begun or has made progress; waiting, that some of
-// it is still to be written.
+// Wrote records that a write has begun or has made progress; waiting means that some of it is still
+// to be written.
 func (m *Machine) Wrote(now time.Duration, waiting bool) { m.wrote, m.waiting = now, waiting }
 
 // Tick judges the time, and returns when it must be called again at the latest.
@@ -75,8 +75,7 @@ func (m *Machine) Ping(now time.Duration) {
 	m.pingDue = true
 }
 
-// Unheard is for how long the peer has owed an answer to a PING, nothing at all having come
-// from it; 0 if it owes none.
+// Unheard returns for how long a PING has waited without a byte from the peer; 0 if none waits.
 func (m *Machine) Unheard(now time.Duration) time.Duration {
 	if m.asked <= m.HeardAt {
 		return 0

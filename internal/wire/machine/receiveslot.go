@@ -8,6 +8,7 @@ import (
 	"paddock/wire/protocol"
 )
 
+// Milliseconds returns a time of the protocol as a Duration.
 func Milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func wholeMilliseconds(d time.Duration) uint32 {

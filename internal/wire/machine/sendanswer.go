@@ -72,9 +72,9 @@ func (m *Machine) putFailure(id frame.Slot, s *slot, e *protocol.Error) {
 	m.settle(id, s)
 }
 
-// Done tells that the handler of a request or stream has returned. If its last frame was not sent,
-// it is sent now, with the code of the fault, or INTERNAL. If the peer still sends, it is told to
-// stop.
+// Done records that the handler of a request or stream has returned. If its last frame was not
+// sent, it is sent now, with the code of the fault, or INTERNAL. If the peer still sends, it is
+// told to stop.
 func (m *Machine) Done(id frame.Slot) {
 	s, err := m.own(id)
 	if err != nil || id.Side() == m.role {

@@ -72,7 +72,7 @@ type slotTable struct {
 	spare   []uint32 // free indices; used for our own table alone
 }
 
-// found says how an id lies to the table.
+// found is the state of an id in the table.
 type found uint8
 
 const (
