@@ -15,21 +15,21 @@ import (
 // group. A client joins by the group's name; its settings must match those of the first member.
 
 // endpointFor returns the endpoint where an identity may have its binding, nil if the name is free.
-// The error wraps ErrNameHeld, or ErrOverloaded. s.mu is held.
-func (s *Server) endpointFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *endpoint, err error) {
+// The error wraps ErrNameHeld, or ErrOverloaded. mu is held.
+func (reg *registry) endpointFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *endpoint, err error) {
 	if b.Protocol == tunnel.TCP {
-		if p = s.at(identity, b, ask.ID); p != nil {
+		if p = reg.at(identity, b, ask.ID); p != nil {
 			err = p.admits(identity, b)
 		}
 	} else {
-		for _, table := range []*routes{&s.routes, &s.names} { // a name is whole, whatever is carried for it
+		for _, table := range []*routes{&reg.routes, &reg.names} { // a name is whole, whatever is carried for it
 			for _, other := range table.of(b.Host) {
 				if err = other.admits(identity, b); err != nil {
 					return nil, err
 				}
 			}
 		}
-		p = s.table(b.Protocol).exactly(b.Host, b.Path)
+		p = reg.table(b.Protocol).exactly(b.Host, b.Path)
 	}
 	if err != nil || p == nil {
 		return nil, err
@@ -37,23 +37,23 @@ func (s *Server) endpointFor(identity string, ask *message.BindAsk, b tunnel.Bin
 	return p, p.admitsOneMore(identity, ask)
 }
 
-// at is the endpoint of an address. s.mu is held.
-func (s *Server) at(identity string, b tunnel.Binding, id uint16) *endpoint {
-	if p := s.addresses[b.Address]; p != nil {
+// at is the endpoint of an address. reg.mu is held.
+func (reg *registry) at(identity string, b tunnel.Binding, id uint16) *endpoint {
+	if p := reg.addresses[b.Address]; p != nil {
 		return p
 	}
 	if b.Group != "" {
-		for _, p := range s.addresses {
+		for _, p := range reg.addresses {
 			if p.at.Address == b.Address { // the same text, such as localhost
 				return p
 			}
 		}
 	}
-	return s.sameAsked(identity, b, id)
+	return reg.sameAsked(identity, b, id)
 }
 
 // admits reports whether an identity may have b, which has the same host or address as the
-// endpoint: if others hold it, only as a member of their group. Server.mu is held.
+// endpoint: if others hold it, only as a member of their group. registry.mu is held.
 func (p *endpoint) admits(identity string, b tunnel.Binding) error {
 	for _, c := range p.all() {
 		switch {
@@ -74,7 +74,7 @@ func (p *endpoint) admits(identity string, b tunnel.Binding) error {
 }
 
 // admitsOneMore reports whether an identity may join the members of the endpoint. All members must
-// require the same of visitors: otherwise one would be a way around it. Server.mu is held.
+// require the same of visitors: otherwise one would be a way around it. registry.mu is held.
 func (p *endpoint) admitsOneMore(identity string, ask *message.BindAsk) error {
 	all := p.all()
 	for _, c := range all {
@@ -161,9 +161,9 @@ func (s *Server) mayBind(identity string, ask *message.BindAsk, b tunnel.Binding
 	if err := s.allowed(identity, b); err != nil {
 		return "", wire.PermissionDenied, err
 	}
-	s.mu.Lock()
-	p, err := s.endpointFor(identity, ask, b)
-	s.mu.Unlock()
+	s.registry.mu.Lock()
+	p, err := s.registry.endpointFor(identity, ask, b)
+	s.registry.mu.Unlock()
 	switch {
 	case err != nil:
 		return "", codeOf(err), err

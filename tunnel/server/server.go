@@ -7,8 +7,8 @@
 //
 // The way of a visitor through the files: front.go, tls.go and tcp.go accept connections; h1.go
 // and nethttp.go read requests; admit.go and admission.go take permits; endpoint.go, choice.go and
-// links.go find the client and one of its connections; exchange.go and raw.go forward. session.go
-// has the connected clients and their bindings.
+// links.go find the client and one of its connections; exchange.go and raw.go forward.
+// registry.go and session.go have the connected clients and their bindings.
 package server
 
 import (
@@ -82,8 +82,7 @@ type Server struct {
 	ctx          context.Context // ends with Close
 	cancel       context.CancelFunc
 	tasks        sync.WaitGroup
-	routes       routes
-	names        routes // of SNI, whose paths are all ""
+	registry     registry
 	refusals     [reasons]atomic.Uint64
 	served       atomic.Uint64
 	cancelled    atomic.Uint64
@@ -95,15 +94,6 @@ type Server struct {
 	rawConns     connCounts         // of TCP tunnels
 	handshakes   *handshake.Limiter // of visitors in the handshake of TLS
 	directs      ticketTable
-
-	mu        sync.Mutex // guards all below; never held while something is sent
-	closed    bool
-	sessions  map[string]*session        // by identity
-	addresses map[string]*endpoint       // of TCP by the address that listens
-	shares    map[string]*share          // by identity, with MaxInflight
-	clients   map[string]*identityTotals // by identity, as long as it has leases
-	past      LinkBytes                  // of sessions that have ended
-	begun     AdmittedCounts             // of leases that are no more
 }
 
 func (s *Server) init() {
@@ -115,10 +105,7 @@ func (s *Server) init() {
 		s.log = cmp.Or(s.Logger, slog.Default())
 		s.handshakes = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, 0)
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.sessions, s.addresses = map[string]*session{}, map[string]*endpoint{}
-		s.shares, s.clients = map[string]*share{}, map[string]*identityTotals{}
+		s.registry.init(s)
 	})
 }
 
@@ -135,17 +122,17 @@ func (s *Server) Register(m *wire.Mux) {
 // the program that has accepted them. It waits for the goroutines of the server.
 func (s *Server) Close() error {
 	s.init()
-	s.mu.Lock()
-	s.closed = true
-	sessions := s.sessions
-	s.sessions = map[string]*session{}
-	for c := range s.leases() {
-		s.drop(c)
+	s.registry.mu.Lock()
+	s.registry.closed = true
+	sessions := s.registry.sessions
+	s.registry.sessions = map[string]*session{}
+	for c := range s.registry.leases() {
+		s.registry.drop(c)
 	}
-	s.mu.Unlock()
+	s.registry.mu.Unlock()
 	s.cancel()
 	for _, x := range sessions {
-		s.disconnected(x)
+		s.registry.disconnected(x)
 	}
 	s.tasks.Wait()
 	return nil
@@ -179,14 +166,14 @@ func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.Bin
 	if err := r.Check(); err != nil {
 		return a, err
 	}
-	x, err := s.session(conn, &r)
+	x, err := s.registry.session(conn, &r)
 	if err != nil {
 		return a, err
 	}
 	for i := range r.Tunnels {
 		a.Results = append(a.Results, s.bindOne(x, conn, &r.Tunnels[i]))
 	}
-	s.settle(x)
+	s.registry.settle(x)
 	a.Hints, a.Groups = true, true
 	return a, nil
 }
@@ -220,7 +207,7 @@ func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *l
 	if err := s.allowed(x.identity, b); err != nil {
 		return nil, wire.PermissionDenied, err
 	}
-	c, err = s.take(x, ask, b)
+	c, err = s.registry.take(x, ask, b)
 	return c, codeOf(err), err
 }
 
@@ -240,17 +227,17 @@ func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.U
 	conn := wire.ConnFrom(ctx)
 	identity := s.identify(conn)
 	var gone []*lease
-	s.mu.Lock()
-	if x := s.sessions[identity]; x != nil && x.has(conn) {
+	s.registry.mu.Lock()
+	if x := s.registry.sessions[identity]; x != nil && x.has(conn) {
 		for _, id := range r.IDs {
 			if c := x.leases[id]; c != nil {
 				delete(x.leases, id)
-				s.drop(c)
+				s.registry.drop(c)
 				gone = append(gone, c)
 			}
 		}
 	}
-	s.mu.Unlock()
+	s.registry.mu.Unlock()
 	s.unbound(gone)
 	return message.UnbindAnswer{}, nil
 }

@@ -127,12 +127,12 @@ func (s *Server) refuseRaw(p *endpoint, identity string, conn net.Conn, open *me
 // connection has CloseWrite. Close of the Server does not end it.
 func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
 	s.init()
-	s.mu.Lock()
-	p := s.addresses[at]
-	s.mu.Unlock()
+	s.registry.mu.Lock()
+	p := s.registry.addresses[at]
+	s.registry.mu.Unlock()
 	open := &message.Channel{}
 	if name, err := hostname.Normalise(at); p == nil && err == nil {
-		p = s.names.find(name, "")
+		p = s.registry.names.find(name, "")
 		open.SNI, open.Name = true, []byte(name)
 	}
 	if p == nil {

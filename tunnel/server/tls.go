@@ -56,7 +56,7 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 		refuse(Malformed, err)
 		return
 	}
-	if p := s.names.find(hello.ServerName, ""); p != nil {
+	if p := s.registry.names.find(hello.ServerName, ""); p != nil {
 		defer conn.Close()
 		if !stop() {
 			return
@@ -64,7 +64,7 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 		s.carryRaw(p, conn, &message.Channel{SNI: true, Name: []byte(hello.ServerName), Rest: first})
 		return
 	}
-	if f.config == nil || hello.ServerName != "" && !s.routes.has(hello.ServerName) {
+	if f.config == nil || hello.ServerName != "" && !s.registry.routes.has(hello.ServerName) {
 		_, _ = conn.Write(unrecognizedName)
 		stop()
 		refuse(NoRoute, errors.New("no tunnel of this name"))
