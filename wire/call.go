@@ -82,11 +82,11 @@ func (c *Conn) Call(ctx context.Context, kind string, body []byte) ([]byte, erro
 func (c *Conn) CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error) {
 	call := calls.Get().(*call)
 	call.dst = dst
-	if err := c.send(ctx, call, kind, nil, body, CallOptions{}); err != nil {
+	if err := c.slots.send(ctx, call, kind, nil, body, CallOptions{}); err != nil {
 		call.recycle()
 		return dst, err
 	}
-	if err := c.wait(ctx, call); err != nil {
+	if err := c.slots.await(ctx, call); err != nil {
 		return dst, err
 	}
 	at := len(dst)
@@ -109,7 +109,7 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 	setDeadline(ctx, &meta)
 	call := calls.Get().(*call)
 	call.dst = o.Into
-	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
+	if err := c.slots.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
 		call.recycle()
 		if o.SlotFree != nil {
 			o.SlotFree()
@@ -121,7 +121,7 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 		call.recycle()
 		return answer, nil
 	}
-	if err := c.wait(ctx, call); err != nil {
+	if err := c.slots.await(ctx, call); err != nil {
 		return nil, err
 	}
 	head, stream, err := call.dst, call.stream, call.err
@@ -147,8 +147,9 @@ func encodeMeta(meta *Meta) []byte {
 	return nil
 }
 
-// send puts the request into the output, once there is room and a slot for it.
-func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []byte, o CallOptions) error {
+// send puts the request into the output, once there is room and a slot for it. Conn.mu is not held.
+func (t *slotTable) send(ctx context.Context, call *call, kind string, meta, body []byte, o CallOptions) error {
+	c := t.c
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	c.mu.Lock()
 	for {
 		number, err := c.kindNumber(kind)
-		until := &c.slots.free
+		until := &t.free
 		switch {
 		case err != nil:
 		case c.out.full():
@@ -184,8 +185,8 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		}
 	}
 	call.kind, call.takes = kind, c.m.Takes
-	c.slots.whenFree(call.slot, o.SlotFree)
-	if entry := c.slots.begin(call.slot); o.More {
+	t.whenFree(call.slot, o.SlotFree)
+	if entry := t.begin(call.slot); o.More {
 		call.stream = c.newStream(call.slot, kind, nil)
 		call.stream.decision = make(chan struct{})
 		entry.stream = call.stream
@@ -226,8 +227,9 @@ func (c *Conn) kindNumber(kind string) (uint32, error) {
 	return number, nil
 }
 
-// wait waits for the answer. If ctx ends before, the call is given up and gone.
-func (c *Conn) wait(ctx context.Context, call *call) error {
+// await waits for the answer. If ctx ends before, the call is given up and gone. Conn.mu is not
+// held.
+func (t *slotTable) await(ctx context.Context, call *call) error {
 	if ctx.Done() == nil {
 		<-call.answered
 		return nil
@@ -237,13 +239,14 @@ func (c *Conn) wait(ctx context.Context, call *call) error {
 		return nil
 	case <-ctx.Done():
 	}
+	c := t.c
 	c.mu.Lock()
 	if call.done { // answered at the same time
 		c.mu.Unlock()
 		<-call.answered
 		return nil
 	}
-	c.slots.begin(call.slot)
+	t.begin(call.slot)
 	_ = c.m.Cancel(call.slot)
 	c.out.flushAndUnlock(false)
 	call.recycle()

@@ -44,10 +44,10 @@ type Conn struct {
 	lane       *sessionLane // set before ready is closed, by the dispatcher
 	identity   any
 	lastKind   binding
-	running    map[string]int // handlers by kind
-	idle       cond           // no work is under way
-	drained    cond           // the peer has sent GOAWAY
-	ponged     cond           // a round trip was measured
+	idle       cond // no work is under way
+	drained    cond // the peer has sent GOAWAY
+	ponged     cond // a round trip was measured
+	handlers   handlers
 	beat       heartbeat
 	slots      slotTable
 	windows    windows
@@ -91,7 +91,6 @@ func newConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 	c := &Conn{
 		nc: nc, role: role, config: cfg.withDefaults(), start: time.Now(), serial: serials.Add(1),
 		ready: make(chan struct{}), done: make(chan struct{}),
-		running: map[string]int{},
 	}
 	hello := c.config.hello()
 	var err error
@@ -108,6 +107,7 @@ func newConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 	c.m.SentBefore(c.config.sentBefore)
 	c.sock.init(nc, c.m.Self.Idle)
 	c.in.c, c.in.answers.c, c.slots.c, c.windows.c, c.sends.c, c.posts.c = c, c, c, c, c, c
+	c.handlers = handlers{c, map[string]int{}}
 	c.out = outbox{c: c, spare: make([]byte, 0, 512)}
 	c.out.write = c.out.writeLoop
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))

@@ -94,7 +94,7 @@ func (d *dispatcher) deliverRequest(to *delivery) {
 		return
 	}
 	d.c.mu.Lock()
-	d.c.begin(h.kind)
+	d.c.handlers.begin(h.kind)
 	d.c.mu.Unlock()
 	switch {
 	case !h.servesRequests():
@@ -121,7 +121,7 @@ func (d *dispatcher) deliverStream(to *delivery) {
 	}
 	d.c.mu.Lock()
 	s.ctx, s.cancel = context.WithCancelCause(d.c.ctx)
-	d.c.begin(s.kind)
+	d.c.handlers.begin(s.kind)
 	d.c.mu.Unlock()
 	go s.serve(to.handler)
 }

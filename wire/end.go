@@ -35,7 +35,7 @@ func (c *Conn) Close() error {
 	}) {
 		return nil
 	}
-	running := c.runningKinds()
+	running := c.handlers.list()
 	c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr().String())
 	return fmt.Errorf("wire: handlers still run %v after the end of their connection: %s", closeWait, running)
 }
@@ -81,12 +81,6 @@ func (c *Conn) failLocked(err error) {
 	if !c.out.writing {
 		c.out.start()
 	}
-}
-
-// lost is the error of a call that the end of the connection has cut off.
-func (c *Conn) lost(call *call) error {
-	sent := c.flushed || call.takes != c.m.Takes
-	return &lostError{cause: c.err, sent: sent && !c.m.Untouched}
 }
 
 // heartbeat lets the machine judge the time. Conn.mu guards it.
@@ -145,7 +139,7 @@ func (c *Conn) Drain(ctx context.Context) error {
 	for !c.closed && !c.quiet() {
 		if err := c.idle.wait(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
-			running := c.runningKinds()
+			running := c.handlers.list()
 			_ = c.Close()
 			return fmt.Errorf("wire: drain: %w, handlers ran: %s", err, running)
 		}

@@ -170,7 +170,7 @@ func (l *link) drop(conn *Conn) {
 	if !l.conn.CompareAndSwap(conn, nil) {
 		return
 	}
-	for at, body := range conn.takeKeyed() {
+	for at, body := range conn.sends.takeKeyed() {
 		l.keep(at, body, false)
 	}
 }

@@ -12,7 +12,8 @@ const lockTries = 32
 // maxKeyed bounds how many keys may wait in the conflating lane.
 const maxKeyed = 1 << 16
 
-// postSender sends posts. Conn.mu guards it, and is held in all methods.
+// postSender sends posts. Conn.mu guards it, and is held in all methods unless their
+// comment says otherwise.
 type postSender struct {
 	c     *Conn
 	keyed keyedPosts // the conflating lane
@@ -192,13 +193,13 @@ func (c *Conn) PostKeyed(kind, key string, body []byte) error {
 	return err
 }
 
-// takeKeyed returns the posts of the conflating lane, for another connection.
-func (c *Conn) takeKeyed() keyedPosts {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	keyed := c.sends.keyed
-	c.sends.keyed = nil
-	c.settled()
+// takeKeyed returns the posts of the conflating lane, for another connection. Conn.mu is not held.
+func (p *postSender) takeKeyed() keyedPosts {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	keyed := p.keyed
+	p.keyed = nil
+	p.c.settled()
 	return keyed
 }
 

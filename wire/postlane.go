@@ -198,7 +198,7 @@ func (l *postLane) refused(h *handler) *Error {
 	if !h.servesPosts() {
 		return &Error{Code: Unimplemented, Msg: "no handler for posts of " + h.kind}
 	}
-	e, _ := errors.AsType[*Error](l.c.allowed(h))
+	e, _ := errors.AsType[*Error](l.c.handlers.allowed(h))
 	return e
 }
 
@@ -251,7 +251,7 @@ func (l *postLane) callSome(h *handler, p *Posts) (done, failed int) {
 	c := l.c
 	defer func() {
 		if cause := recover(); cause != nil {
-			_ = c.panicked(h, cause)
+			_ = c.handlers.panicked(h, cause)
 			failed++
 		}
 	}()

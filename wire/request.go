@@ -181,7 +181,7 @@ func (r *Request) finish(err error) {
 		}
 	}
 	c.mu.Lock()
-	c.left(r.handler.kind)
+	c.handlers.left(r.handler.kind)
 	if err != nil {
 		_ = c.m.Fail(r.slot, asError(err))
 	}
@@ -199,11 +199,11 @@ func (r *Request) finish(err error) {
 
 // call calls the handler. A panic becomes an error.
 func (r *Request) call() (err error) {
-	defer r.c.recovered(r.handler, &err)
+	defer r.c.handlers.recovered(r.handler, &err)
 	if r.rest != nil {
 		return r.rest(r.ctx, r)
 	}
-	if err := r.c.allowed(r.handler); err != nil {
+	if err := r.c.handlers.allowed(r.handler); err != nil {
 		return err
 	}
 	if r.handler.answer == nil {

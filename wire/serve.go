@@ -46,8 +46,8 @@ func (a *inlineAnswers) add(h *handler, d *delivery) {
 
 // call calls an inline handler, which appends its answer to the replies. A panic becomes an error.
 func (a *inlineAnswers) call(h *handler, body []byte) (replies []byte, err error) {
-	defer a.c.recovered(h, &err)
-	if err := a.c.allowed(h); err != nil {
+	defer a.c.handlers.recovered(h, &err)
+	if err := a.c.handlers.allowed(h); err != nil {
 		return nil, err
 	}
 	return h.answer(a.c.ctx, body, a.replies)
@@ -130,26 +130,32 @@ func asError(err error) *Error {
 	return &Error{Code: Unknown, Msg: err.Error()}
 }
 
+// handlers has the running handlers of a connection.
+type handlers struct {
+	c       *Conn
+	running map[string]int // guarded by Conn.mu; handlers of requests and streams by kind
+}
+
 // recovered is deferred around a handler. A panic becomes the handler's error.
-func (c *Conn) recovered(h *handler, err *error) {
+func (hs *handlers) recovered(h *handler, err *error) {
 	if cause := recover(); cause != nil {
-		*err = c.panicked(h, cause)
+		*err = hs.panicked(h, cause)
 	}
 }
 
 // panicked logs a panic, and returns the error that the peer gets. The stack is for the log of this
 // side only.
-func (c *Conn) panicked(h *handler, cause any) error {
-	c.config.Logger.Error("wire: handler panicked", "kind", h.kind, "cause", cause, "stack", string(debug.Stack()))
+func (hs *handlers) panicked(h *handler, cause any) error {
+	hs.c.config.Logger.Error("wire: handler panicked", "kind", h.kind, "cause", cause, "stack", string(debug.Stack()))
 	return &Error{Code: Internal, Msg: "handler panicked"}
 }
 
 // allowed returns the error of Config.Authorize.
-func (c *Conn) allowed(h *handler) error {
-	if c.config.Authorize == nil {
+func (hs *handlers) allowed(h *handler) error {
+	if hs.c.config.Authorize == nil {
 		return nil
 	}
-	err := c.config.Authorize(c, h.kind)
+	err := hs.c.config.Authorize(hs.c, h.kind)
 	if _, ok := errors.AsType[*Error](err); err != nil && !ok {
 		return &Error{Code: PermissionDenied, Msg: err.Error(), NotStarted: true}
 	}
@@ -157,23 +163,24 @@ func (c *Conn) allowed(h *handler) error {
 }
 
 // begin counts a handler that is about to run. c.mu is held.
-func (c *Conn) begin(kind string) {
-	c.running[kind]++
-	c.tasks.Add(1)
+func (hs *handlers) begin(kind string) {
+	hs.running[kind]++
+	hs.c.tasks.Add(1)
 }
 
 // left counts a handler that has returned. c.mu is held.
-func (c *Conn) left(kind string) {
-	if c.running[kind]--; c.running[kind] <= 0 {
-		delete(c.running, kind)
+func (hs *handlers) left(kind string) {
+	if hs.running[kind]--; hs.running[kind] <= 0 {
+		delete(hs.running, kind)
 	}
 }
 
-// runningKinds lists the kinds whose handlers run, with the number of handlers.
-func (c *Conn) runningKinds() string {
+// list returns the kinds whose handlers run, with the number of handlers.
+func (hs *handlers) list() string {
+	c := hs.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kinds := maps.Clone(c.running)
+	kinds := maps.Clone(hs.running)
 	if c.posts.running {
 		kinds[c.posts.kind]++
 	}
@@ -186,7 +193,7 @@ func (s *Stream) serve(h *handler) {
 	defer c.tasks.Done()
 	err := s.handle(h)
 	c.mu.Lock()
-	c.left(s.kind)
+	c.handlers.left(s.kind)
 	c.mu.Unlock()
 	s.finish(err)
 	s.cancel(context.Canceled)
@@ -194,8 +201,8 @@ func (s *Stream) serve(h *handler) {
 
 // handle calls the handler. A panic becomes an error.
 func (s *Stream) handle(h *handler) (err error) {
-	defer s.c.recovered(h, &err)
-	if err := s.c.allowed(h); err != nil {
+	defer s.c.handlers.recovered(h, &err)
+	if err := s.c.handlers.allowed(h); err != nil {
 		return err
 	}
 	return h.stream(s.ctx, s)

@@ -11,7 +11,7 @@ import (
 const linger = 60 * time.Second
 
 // slotTable holds the work in the slots of a connection. Calls and streams share the slots of a
-// side, and so share the table. Conn.mu guards it, and is held in all methods.
+// side, and so share the table. Conn.mu guards it, and is held in all methods unless their comment says otherwise.
 type slotTable struct {
 	c      *Conn
 	ours   []local               // by index of slot, from 1
@@ -180,7 +180,8 @@ func (t *slotTable) fail(err error) {
 	t.free.broadcast()
 	for _, l := range t.ours {
 		if l.call != nil {
-			l.call.finish(t.c.lost(l.call))
+			sent := t.c.flushed || l.call.takes != t.c.m.Takes
+			l.call.finish(&lostError{cause: err, sent: sent && !t.c.m.Untouched})
 		}
 	}
 	for _, r := range t.theirs {

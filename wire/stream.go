@@ -78,7 +78,7 @@ type OpenOptions struct {
 // peer, but with Confirm, or when no slot or no credit for First is left: until ctx
 // ends, which does not bound the stream. A refusal shows as *Error in Read and Write.
 func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
-	s, err := c.open(ctx, kind, &o)
+	s, err := c.slots.open(ctx, kind, &o)
 	if err != nil {
 		if o.SlotFree != nil {
 			o.SlotFree()
@@ -94,8 +94,9 @@ func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, e
 	return s, nil
 }
 
-// open sends OPEN, once there is a slot, and credit for First.
-func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, error) {
+// open sends OPEN, once there is a slot, and credit for First. Conn.mu is not held.
+func (t *slotTable) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, error) {
+	c := t.c
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -116,12 +117,12 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 			if o.Confirm {
 				s.decision = make(chan struct{})
 			}
-			c.slots.begin(id).stream = s
-			c.slots.whenFree(id, o.SlotFree)
+			t.begin(id).stream = s
+			t.whenFree(id, o.SlotFree)
 			c.out.flushAndUnlock(false)
 			return s, nil
 		}
-		until := &c.slots.free
+		until := &t.free
 		if errors.Is(err, ErrNoCredit) {
 			until = &c.windows.credit
 		} else if !errors.Is(err, ErrNoSlot) {

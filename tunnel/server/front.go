@@ -83,7 +83,7 @@ func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) e
 	defer stop()
 	var http2 sync.WaitGroup
 	http2.Go(func() { _ = f.http2.Serve(f.handed) }) // ends with its Shutdown
-	s.accept(s.visitors(l), &f.visits, func(conn net.Conn) {
+	s.accept(&visitors{l, s}, &f.visits, func(conn net.Conn) {
 		if first, ok := conn.(*visitor).introduced(); ok {
 			visit(conn, first)
 		}

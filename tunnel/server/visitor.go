@@ -22,8 +22,6 @@ type visitors struct {
 	s *Server
 }
 
-func (s *Server) visitors(l net.Listener) net.Listener { return &visitors{l, s} }
-
 // Accept drops connections over a bound before they cost anything.
 func (v *visitors) Accept() (net.Conn, error) {
 	for {
