@@ -21,30 +21,27 @@ type postSender struct {
 	acked cond       // more posts were acknowledged
 }
 
-// try sends a post without waiting.
-func (p *postSender) try(kind string, body []byte, ack bool) (number uint64, err error) {
-	kindNumber, err := p.c.kindNumber(kind)
-	if err == nil && p.c.out.full() {
-		err = ErrNoCredit
-	}
-	if err == nil {
-		number, err = p.c.m.Post(kindNumber, body, ack)
-	}
-	if err != nil {
-		return 0, p.c.notSent(err)
-	}
-	return number, nil
-}
+// noWait is the context of a post that does not wait.
+var noWait context.Context
 
-// post sends a post, and waits for room if there is none. Conn.mu is held but for the wait.
+// post sends a post, and waits for room if there is none. With noWait it returns ErrNoCredit
+// instead. Conn.mu is held but for the wait.
 func (p *postSender) post(ctx context.Context, kind string, body []byte, ack bool) (number uint64, err error) {
 	c := p.c
 	for {
-		number, err := p.try(kind, body, ack)
-		if err == nil || !errors.Is(err, ErrNoCredit) {
-			return number, err
+		kindNumber, err := c.kindNumber(kind)
+		if err == nil && c.out.full() {
+			err = ErrNoCredit
 		}
-		if ctx.Err() != nil {
+		if err == nil {
+			number, err = c.m.Post(kindNumber, body, ack)
+		}
+		switch {
+		case err == nil:
+			return number, nil
+		case ctx == noWait || !errors.Is(err, ErrNoCredit):
+			return 0, c.notSent(err)
+		case ctx.Err() != nil:
 			return 0, ctx.Err()
 		}
 		c.out.mustWake()
@@ -62,7 +59,7 @@ func (p *postSender) post(ctx context.Context, kind string, body []byte, ack boo
 func (p *postSender) refill() {
 	p.room.broadcast()
 	for at, body := range p.keyed {
-		_, err := p.try(at.kind, body, false)
+		_, err := p.post(noWait, at.kind, body, false)
 		if errors.Is(err, ErrNoCredit) {
 			break
 		}
@@ -135,7 +132,7 @@ func (c *Conn) PostAck(ctx context.Context, kind string, body []byte) (number ui
 func (c *Conn) TryPost(kind string, body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.sends.try(kind, body, false)
+	_, err := c.sends.post(noWait, kind, body, false)
 	if errors.Is(err, ErrNoCredit) {
 		c.stats.dropPost(body)
 	}
@@ -183,7 +180,7 @@ func (c *Conn) PostKeyed(kind, key string, body []byte) error {
 		c.stats.conflated++
 		return nil
 	}
-	_, err := c.sends.try(kind, body, false)
+	_, err := c.sends.post(noWait, kind, body, false)
 	if !errors.Is(err, ErrNoCredit) {
 		return err
 	}
