@@ -41,7 +41,9 @@
 //   - internal/wire/machine is one side of a connection as a plain value. Frames and the
 //     application's calls go in; events and output bytes come out. It has no I/O, no clock and no
 //     goroutine, and is not safe for concurrent use.
-//   - Conn is a machine with a socket: a reader, a writer, handlers and time.
+//   - Conn is a machine with a socket. Its dispatcher reads: it feeds the machine and starts
+//     handlers. Its outbox writes. Its slotTable has the calls and streams of both sides, its
+//     postSender and postLane the posts of each direction, and its windows the credit of streams.
 //
 // Package protocol has the values that both peers exchange: codes, errors, HELLO and metadata. The
 // programs that load and show connections use codec and machine too, so these are not below this
