@@ -11,7 +11,8 @@ import (
 const linger = 60 * time.Second
 
 // slotTable holds the work in the slots of a connection. Calls and streams share the slots of a
-// side, and so share the table. Conn.mu guards it, and is held in all methods unless their comment says otherwise.
+// side, and so they share the table. Conn.mu guards it, and is held in all methods unless their
+// comment says otherwise.
 type slotTable struct {
 	c      *Conn
 	ours   []local               // by index of slot, from 1
