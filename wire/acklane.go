@@ -15,16 +15,16 @@ const (
 	defaultMaxUnackedBytes = 16 << 20
 	// ackBatch is how many posts go to a connection at once.
 	ackBatch = 256
-	// ackChunk is what bodies are copied into, many of them. It is free when the
-	// last of them is acknowledged.
+	// ackChunk is the size of a buffer that many bodies are copied into. It is free when the last
+	// of them is acknowledged.
 	ackChunk = 32 << 10
 	// maxAckKinds bounds the kinds of acknowledged posts: a connection has 1,024.
 	maxAckKinds = 256
 )
 
-// ackLane keeps the acknowledged posts of a client until the peer has handled them,
-// over one connection after the other. On each of them the numbers go on from what
-// was acknowledged when it began (base), one by one.
+// ackLane keeps the acknowledged posts of a client until the peer has handled them, over one
+// connection after the other. On each of them the numbers go on, one by one, from the number that
+// was acknowledged when it began (base).
 type ackLane struct {
 	maxPosts, maxBytes int
 
@@ -44,9 +44,9 @@ type ackLane struct {
 	resent  uint64
 	stalled time.Duration
 	ended   error
-	room    gate
-	work    gate
-	done    gate
+	room    cond
+	work    cond
+	done    cond
 }
 
 type ackPost struct {
@@ -57,19 +57,6 @@ type ackPost struct {
 func (l *ackLane) begin(base, sentBefore uint64, maxPosts, maxBytes int) {
 	l.maxPosts, l.maxBytes, l.kinds = maxPosts, maxBytes, map[string]string{}
 	l.acked, l.told, l.last, l.ever = base, base, base, max(base, sentBefore)
-}
-
-// await waits for the gate to open. l.mu is held but for the wait.
-func (l *ackLane) await(ctx context.Context, g *gate) error {
-	changed := g.wait()
-	l.mu.Unlock()
-	defer l.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number uint64, err error) {
@@ -91,7 +78,7 @@ func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number ui
 	}
 	for l.ended == nil && l.full(len(body)) {
 		began := time.Now()
-		err := l.await(ctx, &l.room)
+		err := l.room.wait(ctx, &l.mu)
 		l.stalled += time.Since(began)
 		if err != nil {
 			return 0, err
@@ -108,7 +95,7 @@ func (l *ackLane) post(ctx context.Context, kind string, body []byte) (number ui
 	l.posts = append(l.posts, ackPost{own, l.chunk[at:len(l.chunk):len(l.chunk)]})
 	l.bytes += len(body)
 	l.last++
-	l.work.open()
+	l.work.broadcast()
 	l.advance()
 	return l.last, nil
 }
@@ -118,15 +105,14 @@ func (l *ackLane) full(n int) bool {
 	return waiting >= l.maxPosts || waiting > 0 && l.bytes+n > l.maxBytes
 }
 
-// attach begins a connection: from now on the one before has no say. base is for
-// its HELLO.
+// attach begins the turn of a connection, which ends that of the one before. base is for its HELLO.
 func (l *ackLane) attach() (turn, base, ever uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn++
 	l.told = l.acked // the next peer may know less
 	l.next = l.acked + 1
-	l.work.open()
+	l.work.broadcast()
 	return l.turn, l.acked, l.ever
 }
 
@@ -141,7 +127,7 @@ func (l *ackLane) take(turn uint64, dst [][]byte) (kind string, bodies [][]byte,
 		return "", nil, nil
 	}
 	if l.next > l.last {
-		return "", nil, l.work.wait()
+		return "", nil, l.work.next()
 	}
 	if l.next <= l.acked {
 		for ; l.next <= l.acked && len(dst) < ackBatch; l.next++ {
@@ -163,11 +149,10 @@ func (l *ackLane) take(turn uint64, dst [][]byte) (kind string, bodies [][]byte,
 	return kind, dst, nil
 }
 
-// pump sends over a connection all that is to be sent, until it ends or has no say
-// any more.
+// pump sends all waiting posts over a connection, until the connection ends or its turn is over.
 //
-// It waits until the peer has told what it has of the session: an acknowledgement ahead of
-// what was sent can only be told from others before more is sent.
+// It waits until the peer has sent the state of its session: an acknowledgement of posts that were
+// never sent can be recognized only before more are sent.
 func (l *ackLane) pump(conn *Conn, turn uint64) {
 	if conn.Admitted(conn.ctx) != nil {
 		return
@@ -196,8 +181,7 @@ func (l *ackLane) pump(conn *Conn, turn uint64) {
 	}
 }
 
-// listen takes the peer's acknowledgements, until the connection ends or has no say
-// any more.
+// listen receives the peer's acknowledgements, until the connection ends or its turn is over.
 func (l *ackLane) listen(conn *Conn, turn uint64) {
 	for number := uint64(0); ; {
 		if number = conn.Acked(); !l.acknowledged(turn, number) {
@@ -240,8 +224,8 @@ func (l *ackLane) advance() {
 		clear(l.posts[left:])
 		l.posts, l.first = l.posts[:left], 0
 	}
-	l.room.open()
-	l.done.open()
+	l.room.broadcast()
+	l.done.broadcast()
 }
 
 func (l *ackLane) known() uint64 {
@@ -257,7 +241,7 @@ func (l *ackLane) wait(ctx context.Context, number uint64) error {
 		if l.ended != nil {
 			return l.ended
 		}
-		if err := l.await(ctx, &l.done); err != nil {
+		if err := l.done.wait(ctx, &l.mu); err != nil {
 			return err
 		}
 	}
@@ -281,9 +265,9 @@ func (l *ackLane) end(err error) {
 	if l.ended == nil {
 		l.ended = err
 	}
-	l.room.open()
-	l.work.open()
-	l.done.open()
+	l.room.broadcast()
+	l.work.broadcast()
+	l.done.broadcast()
 }
 
 func (l *ackLane) count(s *ClientStats) {

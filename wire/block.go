@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// blockSize holds a frame of the default size with its header, and some of
-	// what follows: with 64 KiB every bulk frame would be split over two reads.
+	// blockSize holds a frame of the default size with its header, and some of the next one: with
+	// 64 KiB every bulk frame would be split over two reads.
 	blockSize = 68 << 10
-	// smallBlockSize is for what is copied because it is too small to hold a whole
-	// block back: pieces under 1/8 of one.
+	// smallBlockSize is the size of a block for pieces that are copied, because they are too small
+	// to hold a whole block back: less than 1/8 of one.
 	smallBlockSize = blockSize / 8
 )
 
@@ -106,14 +106,19 @@ func (b *block) release() {
 	if left > 0 {
 		return
 	}
-	if frame.Mangle {
-		for i := range b.buf {
-			b.buf[i] = 0xCC
-		}
-	}
+	spoil(b.buf)
 	switch {
 	case b.pool == nil:
 	case !b.lent || !warmBlocks.push(b):
 		b.pool.Put(b)
+	}
+}
+
+// spoil overwrites bytes that were lent, in builds with the race detector.
+func spoil(b []byte) {
+	if frame.Mangle {
+		for i := range b {
+			b[i] = 0xCC
+		}
 	}
 }

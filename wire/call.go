@@ -12,7 +12,7 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// call is a request that waits for its answer. It is in Conn.ours from when it is
+// call is a request that waits for its answer. It is in slotTable.ours from when it is
 // sent until it is answered or given up, and touched by others only while it is
 // there, under Conn.mu.
 type call struct {
@@ -41,10 +41,10 @@ func (c *call) recycle() {
 	calls.Put(c)
 }
 
-// CallOptions are what CallStream may say besides kind and body.
+// CallOptions are the options of CallStream.
 type CallOptions struct {
-	// More: the body goes on in the Stream of the Answer, until its CloseWrite. The
-	// answer's head is what Stream.Accepted returns then.
+	// More: the body goes on in the Stream of the Answer, until its CloseWrite. Stream.Accepted
+	// returns the answer's head then.
 	More bool
 	// Meta is sent along; its deadline is that of the context if it has none.
 	Meta Meta
@@ -53,8 +53,8 @@ type CallOptions struct {
 	// be called under the connection's lock, so it must neither wait nor use the connection. A
 	// Client calls it once for each connection that it tries. nil = no call.
 	SlotFree func()
-	// Into gets the answer's head appended, which allocates nothing if there is room; it is
-	// the caller's again when CallStream has returned, whatever came of it.
+	// Into gets the answer's head appended, which allocates nothing if there is room; it is the
+	// caller's again when CallStream has returned, with or without an error.
 	Into []byte
 }
 
@@ -82,11 +82,11 @@ func (c *Conn) Call(ctx context.Context, kind string, body []byte) ([]byte, erro
 func (c *Conn) CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error) {
 	call := calls.Get().(*call)
 	call.dst = dst
-	if err := c.send(ctx, call, kind, nil, body, CallOptions{}); err != nil {
+	if err := c.slots.send(ctx, call, kind, nil, body, CallOptions{}); err != nil {
 		call.recycle()
 		return dst, err
 	}
-	if err := c.wait(ctx, call); err != nil {
+	if err := c.slots.await(ctx, call); err != nil {
 		return dst, err
 	}
 	at := len(dst)
@@ -109,7 +109,7 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 	setDeadline(ctx, &meta)
 	call := calls.Get().(*call)
 	call.dst = o.Into
-	if err := c.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
+	if err := c.slots.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
 		call.recycle()
 		if o.SlotFree != nil {
 			o.SlotFree()
@@ -121,7 +121,7 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 		call.recycle()
 		return answer, nil
 	}
-	if err := c.wait(ctx, call); err != nil {
+	if err := c.slots.await(ctx, call); err != nil {
 		return nil, err
 	}
 	head, stream, err := call.dst, call.stream, call.err
@@ -139,7 +139,7 @@ func setDeadline(ctx context.Context, meta *Meta) {
 	}
 }
 
-// encodeMeta is nil for a meta that says nothing.
+// encodeMeta returns nil for a meta without a field.
 func encodeMeta(meta *Meta) []byte {
 	if b := frame.AppendMeta(nil, meta); len(b) > 1 {
 		return b
@@ -147,8 +147,9 @@ func encodeMeta(meta *Meta) []byte {
 	return nil
 }
 
-// send puts the request into the output, once there is room and a slot for it.
-func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []byte, o CallOptions) error {
+// send puts the request into the output, once there is room and a slot for it. Conn.mu is not held.
+func (t *slotTable) send(ctx context.Context, call *call, kind string, meta, body []byte, o CallOptions) error {
+	c := t.c
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -160,11 +161,11 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 	c.mu.Lock()
 	for {
 		number, err := c.kindNumber(kind)
-		wait := &c.slotGate
+		until := &t.free
 		switch {
 		case err != nil:
-		case c.full():
-			wait, err = &c.postGate, ErrNoCredit
+		case c.out.full():
+			until, err = &c.sends.room, ErrNoCredit
 		default:
 			call.slot, err = c.m.Request(number, meta, body, o.More)
 		}
@@ -173,19 +174,19 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		}
 		if !errors.Is(err, ErrNoSlot) && !errors.Is(err, ErrNoCredit) {
 			err = c.notSent(err)
-			c.wakeWriter() // a new kind may have been told
+			c.out.wake() // a new kind may have been told
 			c.mu.Unlock()
 			return err
 		}
-		c.mustWrite()
-		if err := c.await(ctx, wait); err != nil {
+		c.out.mustWake()
+		if err := until.wait(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return err
 		}
 	}
 	call.kind, call.takes = kind, c.m.Takes
-	c.whenSlotFree(call.slot, o.SlotFree)
-	if entry := c.local(call.slot); o.More {
+	t.whenFree(call.slot, o.SlotFree)
+	if entry := t.begin(call.slot); o.More {
 		call.stream = c.newStream(call.slot, kind, nil)
 		call.stream.decision = make(chan struct{})
 		entry.stream = call.stream
@@ -193,13 +194,13 @@ func (c *Conn) send(ctx context.Context, call *call, kind string, meta, body []b
 		entry.call = call
 	}
 	if c.out.corked > 0 {
-		c.mustWrite()
+		c.out.mustWake()
 	}
-	c.flushAndUnlock(c.m.Ours.Live > 1)
+	c.out.flushAndUnlock(c.m.Ours.Live > 1)
 	return nil
 }
 
-// notSent says why something could not be sent. c.mu is held.
+// notSent returns the error of work that was not sent. c.mu is held.
 func (c *Conn) notSent(err error) error {
 	if errors.Is(err, ErrClosed) {
 		return &lostError{cause: cmp.Or(c.err, c.m.Failure, err)}
@@ -207,17 +208,7 @@ func (c *Conn) notSent(err error) error {
 	return err
 }
 
-// local is the entry of a slot of ours, emptied. c.mu is held.
-func (c *Conn) local(id frame.Slot) *local {
-	i := int(id.Index())
-	for len(c.ours) < i {
-		c.ours = append(c.ours, local{})
-	}
-	c.ours[i-1] = local{}
-	return &c.ours[i-1]
-}
-
-// kindNumber is what the peer knows a kind by. c.mu is held.
+// kindNumber returns the number of a kind at the peer. c.mu is held.
 func (c *Conn) kindNumber(kind string) (uint32, error) {
 	if c.m.Failure != nil {
 		return 0, ErrClosed // also while the output is full: no wake-up would come
@@ -236,8 +227,9 @@ func (c *Conn) kindNumber(kind string) (uint32, error) {
 	return number, nil
 }
 
-// wait waits for the answer. If ctx ends before, the call is given up and gone.
-func (c *Conn) wait(ctx context.Context, call *call) error {
+// await waits for the answer. If ctx ends before, the call is given up and gone. Conn.mu is not
+// held.
+func (t *slotTable) await(ctx context.Context, call *call) error {
 	if ctx.Done() == nil {
 		<-call.answered
 		return nil
@@ -247,20 +239,21 @@ func (c *Conn) wait(ctx context.Context, call *call) error {
 		return nil
 	case <-ctx.Done():
 	}
+	c := t.c
 	c.mu.Lock()
 	if call.done { // answered at the same time
 		c.mu.Unlock()
 		<-call.answered
 		return nil
 	}
-	c.local(call.slot)
+	t.begin(call.slot)
 	_ = c.m.Cancel(call.slot)
-	c.flushAndUnlock(false)
+	c.out.flushAndUnlock(false)
 	call.recycle()
 	return ctx.Err()
 }
 
-// gather reads the rest of an answer behind what dst has from at on.
+// gather appends the rest of an answer to dst, where the answer begins at at.
 func (s *Stream) gather(ctx context.Context, dst []byte, at int) ([]byte, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Reset(Cancelled) })
 	defer stop()
@@ -287,35 +280,4 @@ func (s *Stream) gather(ctx context.Context, dst []byte, at int) ([]byte, error)
 			return dst[:at], err
 		}
 	}
-}
-
-// whenSlotFree registers a function to call when a local slot is free. A nil function is
-// ignored. c.mu is held.
-func (c *Conn) whenSlotFree(id frame.Slot, free func()) {
-	if free == nil {
-		return
-	}
-	if c.slotFree == nil {
-		c.slotFree = map[frame.Slot]func(){}
-	}
-	c.slotFree[id] = free
-	c.m.Watch(id)
-}
-
-// tellSlotFree calls the functions of the slots that have become free. c.mu is held.
-func (c *Conn) tellSlotFree() {
-	for _, id := range c.m.Watched {
-		free := c.slotFree[id]
-		delete(c.slotFree, id)
-		free()
-	}
-	c.m.Watched = c.m.Watched[:0]
-}
-
-// endSlotFree calls all registered functions when the connection ends. c.mu is held.
-func (c *Conn) endSlotFree() {
-	for _, free := range c.slotFree {
-		free()
-	}
-	c.slotFree, c.m.Watched = nil, nil
 }

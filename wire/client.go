@@ -27,19 +27,18 @@ const (
 // no connection, and that does not wait for one.
 var ErrNoConn = errors.New("wire: no connection")
 
-// ErrSessionShared ends a Client whose session another process has too: the peer has
-// acknowledged posts that were never sent, or another connection has taken the place of
-// one that lived. What the peer has acknowledged may be the other process's.
+// ErrSessionShared ends a Client whose session another process has too: the peer has acknowledged
+// posts that were never sent, or another connection has taken the place of one that lived. The
+// acknowledged posts may be the other process's.
 var ErrSessionShared = errors.New("wire: another process uses the same session")
 
 // ClientConfig is how a Client reaches its peer. Zeros stand for defaults.
 type ClientConfig struct {
 	// Network and Address are dialed, as by net.Dial; Network "" is tcp.
 	Network, Address string
-	// Dial replaces that. What it returns is the connection beneath TLS, if
-	// Config.TLS is set. DialTimeout bounds its context, 0: 10 s. TLS has 30 s more, since
-	// a server to which all clients reconnect lets them queue, and a client that gave up would
-	// join the queue at its end.
+	// Dial replaces that. It returns the connection beneath TLS, if Config.TLS is set. DialTimeout
+	// bounds its context, 0: 10 s. TLS has 30 s more, since a server to which all clients reconnect
+	// lets them queue, and a client that gave up would join the queue at its end.
 	Dial        func(ctx context.Context) (net.Conn, error)
 	DialTimeout time.Duration
 	// Conns is how many connections are held to the peer, 0: 1. At most 64.
@@ -51,12 +50,11 @@ type ClientConfig struct {
 	// acknowledged posts begin.
 	Config *Config
 
-	// MinBackoff and MaxBackoff bound what an attempt waits after failures: a random
-	// part of MinBackoff, doubled with each failure up to MaxBackoff; 0: 0.2 s, 30 s.
-	// Healthy is how long a connection lives after which failures before it are
-	// forgotten, 0: 30 s.
+	// MinBackoff and MaxBackoff bound the wait of an attempt after failures: a random part of
+	// MinBackoff, doubled with each failure up to MaxBackoff; 0: 0.2 s, 30 s. Healthy is how long a
+	// connection lives after which failures before it are forgotten, 0: 30 s.
 	MinBackoff, MaxBackoff, Healthy time.Duration
-	// GiveUp is asked after each failure whether it is the last; nil never is.
+	// GiveUp is called after each failure, and reports whether it is the last; nil never gives up.
 	GiveUp func(error) bool
 	// OnConnect is called for each connection when it is ready, on a goroutine of
 	// its own: to subscribe again, for instance. ctx ends with the connection.
@@ -68,10 +66,10 @@ type ClientConfig struct {
 	// MaxUnacked and MaxUnackedBytes bound the acknowledged posts that the peer has
 	// not acknowledged; PostAck waits at the bound. 0: 65,536, and 16 MiB.
 	MaxUnacked, MaxUnackedBytes int
-	// SentBefore is for a program that keeps its posts and their numbers beyond its
-	// process, and comes back with the same session, epoch and the Base that it
-	// knows: the highest number that may have been sent. What the peer has handled
-	// of them is acknowledged as soon as it is posted again.
+	// SentBefore is for a program that keeps its posts and their numbers beyond its process, and
+	// comes back with the same session, epoch and the Base that it knows: the highest number that
+	// may have been sent. Posts that the peer has handled are acknowledged as soon as they are
+	// posted again.
 	SentBefore uint64
 }
 
@@ -122,7 +120,7 @@ type Client struct {
 	unsure  atomic.Uint64 // ErrMaybeSent
 
 	mu       sync.Mutex // guards all below
-	changed  gate       // a connection has come, or the client ends
+	changed  cond       // a connection has come, or the client ends
 	waiting  int
 	last     error // of the last attempt or connection
 	connects uint64
@@ -193,9 +191,8 @@ func (c *Client) Err() error {
 	return c.last
 }
 
-// Close ends the client: what waits gets ErrNotSent, what is under way fails, and
-// posts that were not acknowledged are forgotten. It waits for handlers, as
-// Conn.Close does.
+// Close ends the client: waiting work gets ErrNotSent, current work fails, and posts that were not
+// acknowledged are forgotten. It waits for handlers, as Conn.Close does.
 func (c *Client) Close() error {
 	c.end(ErrClosed)
 	c.tasks.Wait()
@@ -209,19 +206,18 @@ func (c *Client) end(err error) {
 	c.lane.end(err)
 }
 
-// refuse lets no new work in. What waits fails.
+// refuse admits no new work. Waiting work fails.
 func (c *Client) refuse(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if why := c.ending.Load(); why == nil || *why == ErrDraining {
 		c.ending.Store(&err)
 	}
-	c.changed.open()
+	c.changed.broadcast()
 }
 
-// Drain takes no new work, lets what is under way come to its end, acknowledged
-// posts included, and closes. The error tells that something was cut off, after
-// Config.DrainTimeout or when ctx ended.
+// Drain takes no new work, lets current work come to its end, acknowledged posts included, and
+// closes. The error means that work was cut off, after Config.DrainTimeout or when ctx ended.
 func (c *Client) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.conn.DrainTimeout)
 	defer cancel()
@@ -239,7 +235,7 @@ func (c *Client) Drain(ctx context.Context) error {
 	return errors.Join(err, c.Close())
 }
 
-// ClientStats counts what a Client has done.
+// ClientStats holds the counts of a Client.
 type ClientStats struct {
 	Connections  int           // that take work now
 	Waiting      int           // callers that wait for a connection

@@ -30,7 +30,7 @@ func WithKey(ctx context.Context, key string) context.Context {
 
 var affinitySeed = maphash.MakeSeed()
 
-// linkOf is where what belongs to key goes.
+// linkOf returns the link for the work of a key.
 func (c *Client) linkOf(key string) *link {
 	return c.links[maphash.String(affinitySeed, key)%uint64(len(c.links))]
 }
@@ -74,14 +74,8 @@ func (c *Client) pick(ctx context.Context) (*link, *Conn, error) {
 		if l, conn := c.choose(ctx); conn != nil {
 			return l, conn, nil
 		}
-		changed := c.changed.wait()
-		c.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		c.mu.Lock()
-		if err := ctx.Err(); err != nil {
+		if _ = c.changed.wait(ctx, &c.mu); ctx.Err() != nil {
+			err := ctx.Err()
 			if c.last != nil {
 				err = fmt.Errorf("%w; no connection: %v", err, c.last)
 			}
@@ -96,21 +90,28 @@ type attempt struct {
 	link  *link
 	conn  *Conn
 	again backoff
-	sent  bool // a connection before may have carried it
+	sent  bool // an earlier connection may have carried it
 }
 
-// next finds a connection for the work; done must follow.
-func (a *attempt) next(ctx context.Context) (err error) {
-	a.link, a.conn, err = a.c.pick(ctx)
-	if err != nil {
-		return a.outcome(err)
+// do does work over one connection after the other, until one of them takes it.
+func (c *Client) do(ctx context.Context, work func(*Conn) error) error {
+	a := attempt{c: c}
+	for {
+		var err error
+		if a.link, a.conn, err = c.pick(ctx); err != nil {
+			return a.outcome(err)
+		}
+		a.link.inflight.Add(1)
+		err = work(a.conn)
+		a.link.inflight.Add(-1)
+		if err == nil || !a.failed(ctx, err) {
+			return a.outcome(err)
+		}
 	}
-	a.link.inflight.Add(1)
-	return nil
 }
 
-// outcome is the error that the caller gets: what one connection has not sent, another
-// one may have.
+// outcome returns the error for the caller: work that one connection has not sent may have been
+// sent by another.
 func (a *attempt) outcome(err error) error {
 	if !a.sent || !errors.Is(err, ErrNotSent) && !errors.Is(err, ErrDraining) {
 		return err
@@ -122,13 +123,8 @@ func (a *attempt) outcome(err error) error {
 	return &lostError{cause: err, sent: true}
 }
 
-// done says whether the work that ended with err is to be tried again.
-func (a *attempt) done(ctx context.Context, err error) (retry bool) {
-	a.link.inflight.Add(-1)
-	return err != nil && a.failed(ctx, err)
-}
-
-// failed is done for work that has failed. It waits if the peer has asked for that.
+// failed reports whether work that has failed is to be tried again. It waits if the peer has asked
+// for that.
 func (a *attempt) failed(ctx context.Context, err error) (retry bool) {
 	c := a.c
 	wait, e := machine.Goaway{}, (*Error)(nil)
@@ -164,87 +160,58 @@ func (a *attempt) failed(ctx context.Context, err error) (retry bool) {
 	return true
 }
 
-// Call is Conn.Call over one of the connections. Besides the errors of that: when
-// ctx ends before there is a connection, the error is ErrNotSent as well.
+// Call is Conn.Call over one of the connections. In addition to its errors: when ctx ends before
+// there is a connection, the error is ErrNotSent as well.
 func (c *Client) Call(ctx context.Context, kind string, body []byte) ([]byte, error) {
 	return c.CallAppend(ctx, nil, kind, body)
 }
 
 // CallAppend is Call that appends the answer to dst.
 func (c *Client) CallAppend(ctx context.Context, dst []byte, kind string, body []byte) ([]byte, error) {
-	a := attempt{c: c}
-	for {
-		if err := a.next(ctx); err != nil {
-			return dst, err
-		}
-		got, err := a.conn.CallAppend(ctx, dst, kind, body)
-		if !a.done(ctx, err) {
-			return got, a.outcome(err)
-		}
-	}
+	got := dst
+	err := c.do(ctx, func(conn *Conn) (err error) {
+		got, err = conn.CallAppend(ctx, dst, kind, body)
+		return err
+	})
+	return got, err
 }
 
-// CallStream is Conn.CallStream over one of the connections. With More it is sent
-// when it returns, and not tried again after that; nor is an answer that goes on.
-// Meta.Key makes the call Idempotent.
-func (c *Client) CallStream(ctx context.Context, kind string, body []byte, o CallOptions) (*Answer, error) {
+// CallStream is Conn.CallStream over one of the connections. With More it is sent when it returns,
+// and not tried again after that; nor is an answer that goes on. Meta.Key makes the call
+// Idempotent.
+func (c *Client) CallStream(ctx context.Context, kind string, body []byte, o CallOptions) (answer *Answer, err error) {
 	if len(o.Meta.Key) > 0 {
 		ctx = Idempotent(ctx)
 	}
-	a := attempt{c: c}
-	for {
-		if err := a.next(ctx); err != nil {
-			return nil, err
-		}
-		answer, err := a.conn.CallStream(ctx, kind, body, o)
-		if !a.done(ctx, err) {
-			return answer, a.outcome(err)
-		}
-	}
+	err = c.do(ctx, func(conn *Conn) (err error) {
+		answer, err = conn.CallStream(ctx, kind, body, o)
+		return err
+	})
+	return answer, err
 }
 
 // Open is Conn.Open over one of the connections. The stream ends with it.
-func (c *Client) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
-	a := attempt{c: c}
-	for {
-		if err := a.next(ctx); err != nil {
-			return nil, err
-		}
-		s, err := a.conn.Open(ctx, kind, o)
-		if !a.done(ctx, err) {
-			return s, err
-		}
-	}
+func (c *Client) Open(ctx context.Context, kind string, o OpenOptions) (s *Stream, err error) {
+	err = c.do(ctx, func(conn *Conn) (err error) {
+		s, err = conn.Open(ctx, kind, o)
+		return err
+	})
+	return s, err
 }
 
-// Post is Conn.Post over one of the connections, once there is one. Posts keep
-// their order on one connection only: with several, WithKey decides which.
+// Post is Conn.Post over one of the connections, once there is one. Posts keep their order on one
+// connection only: with several, WithKey decides which.
 func (c *Client) Post(ctx context.Context, kind string, body []byte) error {
-	a := attempt{c: c}
-	for {
-		if err := a.next(ctx); err != nil {
-			return err
-		}
-		err := a.conn.Post(ctx, kind, body)
-		if !a.done(ctx, err) {
-			return err
-		}
-	}
+	return c.do(ctx, func(conn *Conn) error { return conn.Post(ctx, kind, body) })
 }
 
 // PostBatch is Post for each of bodies, over one connection while it lives.
 func (c *Client) PostBatch(ctx context.Context, kind string, bodies [][]byte) error {
-	a := attempt{c: c}
-	for {
-		if err := a.next(ctx); err != nil {
-			return err
-		}
-		n, err := a.conn.postAll(ctx, kind, bodies, false)
-		if !a.done(ctx, err) {
-			return err
-		}
+	return c.do(ctx, func(conn *Conn) error {
+		n, err := conn.postAll(ctx, kind, bodies, false)
 		bodies = bodies[n:]
-	}
+		return err
+	})
 }
 
 // TryPost is Post that does not wait: ErrNoCredit or ErrNoConn say that the body

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -11,21 +12,21 @@ import (
 )
 
 const (
-	// defaultMaxMessage bounds what Call gathers of an answer.
+	// defaultMaxMessage bounds the bytes of an answer that Call gathers.
 	defaultMaxMessage = 1 << 20
-	// defaultDrain is how long a drain waits for what is under way.
+	// defaultDrain is how long a drain waits for current work.
 	defaultDrain = 10 * time.Second
 )
 
-// Config is what one side of a connection says and allows. The zero value, and
-// nil, are valid: they serve nothing and take the defaults of HELLO.
+// Config configures one side of a connection. The zero value, and nil, are valid: they serve
+// nothing and take the defaults of HELLO.
 type Config struct {
 	// Agent names the program in HELLO, for the peer's logs.
 	Agent string
-	// Mux holds what this side serves. A dialer may serve as well.
+	// Mux holds the handlers of this side. A dialer may serve as well.
 	Mux *Mux
 
-	// What HELLO announces; 0 stands for the default of SPEC section 4.
+	// The limits in HELLO; 0 stands for the default of SPEC section 4.
 	MaxFrame      uint32 // payload bytes of a frame, 65,536
 	MaxInflight   uint32 // requests and streams that the peer may have open, 4,096
 	ConnBudget    uint32 // stream bytes that may wait here, of all streams, 16 MiB
@@ -34,7 +35,7 @@ type Config struct {
 
 	// MaxWindow bounds how far the window of a stream grows; 0 is 16 MiB.
 	MaxWindow int
-	// MaxMessage bounds what Call and ReadMsg gather; 0 is 1 MiB.
+	// MaxMessage bounds the bytes that Call and ReadMsg gather; 0 is 1 MiB.
 	MaxMessage int
 	// Idle is T of SPEC section 9: a peer that is silent for so long is dead. The
 	// smaller one of both sides counts. 0 is 30 s.
@@ -48,9 +49,9 @@ type Config struct {
 
 	// Auth returns the authentication data of HELLO for one connection.
 	Auth func(net.Conn) (*Auth, error)
-	// Verify judges the peer's HELLO before anything else of it is looked at. An
-	// *Error that it returns closes the connection with its code, another error
-	// with UNAUTHENTICATED. It may not call methods of the connection that wait.
+	// Verify judges the peer's HELLO before any other frame of the peer is handled. An *Error that
+	// it returns closes the connection with its code, another error with UNAUTHENTICATED. It may
+	// not call methods of the connection that wait.
 	Verify func(*Conn, *Hello) error
 	// Authorize judges each request, stream and post by its kind; nil lets all pass.
 	// The peer gets the error, as *Error or PERMISSION_DENIED; a post is dropped and
@@ -71,7 +72,7 @@ type Config struct {
 	sentBefore uint64 // posts of the session that other connections have carried
 }
 
-// goaway is what a GOAWAY of ours says.
+// goaway returns the times in a GOAWAY of this side.
 func (c *Config) goaway() machine.Goaway {
 	return machine.Goaway{RetryAfter: c.RetryAfter, Jitter: c.RetryJitter}
 }
@@ -92,23 +93,13 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		d = *c
 	}
-	if d.MaxMessage == 0 {
-		d.MaxMessage = defaultMaxMessage
-	}
-	if d.StreamInitial == 0 {
-		d.StreamInitial = frame.LimitStream.Before
-	}
-	if d.MaxWindow == 0 {
-		d.MaxWindow = maxStreamWindow
-	}
-	if d.DrainTimeout == 0 {
-		d.DrainTimeout = defaultDrain
-	}
+	d.MaxMessage = cmp.Or(d.MaxMessage, defaultMaxMessage)
+	d.StreamInitial = cmp.Or(d.StreamInitial, frame.LimitStream.Before)
+	d.MaxWindow = cmp.Or(d.MaxWindow, maxStreamWindow)
+	d.DrainTimeout = cmp.Or(d.DrainTimeout, defaultDrain)
+	d.Logger = cmp.Or(d.Logger, slog.Default())
 	if d.Mux == nil {
 		d.Mux = NewMux()
-	}
-	if d.Logger == nil {
-		d.Logger = slog.Default()
 	}
 	return d
 }

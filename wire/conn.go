@@ -15,9 +15,9 @@ import (
 // Conn is one connection to a peer. All its methods may be called by any number
 // of goroutines at once.
 //
-// A Conn drives a Machine from three sides: a reader feeds it, callers add output, and a writer
-// exists only while there is output. The reader never waits for the writer, nor for a handler
-// that is not Inline.
+// A Conn drives a Machine from three sides: a dispatcher feeds it received frames, callers add
+// output, and a writer exists only while there is output. The dispatcher never waits for the
+// writer, nor for a handler that is not Inline.
 type Conn struct {
 	nc     net.Conn
 	sock   socket
@@ -32,56 +32,30 @@ type Conn struct {
 	ready  chan struct{}  // closed when the peer's HELLO was accepted
 	done   chan struct{}  // closed once nothing is read or written any more
 
-	in reader // the reader's own
+	in dispatcher // the reader goroutine's own
 
 	mu         sync.Mutex // guards all below; never held during I/O or a handler
 	m          *machine.Machine
 	closed     bool
-	delivering bool         // the reader has something that came and was not dealt with
+	delivering bool         // received frames were not dealt with yet
 	err        error        // why closed
-	flushed    bool         // what waited then is sent all the same
-	unserved   bool         // something was under way when the connection ended
-	lane       *sessionLane // set before ready is closed, by the reader
+	flushed    bool         // the output that waited at the end is sent all the same
+	unserved   bool         // work was under way when the connection ended
+	lane       *sessionLane // set before ready is closed, by the dispatcher
 	identity   any
-	timer      *time.Timer
-	ticks      time.Duration         // when timer is due
-	ours       []local               // by index of slot, from 1
-	theirs     []remote              // likewise
-	slotFree   map[frame.Slot]func() // called when the slot of ours is free
-	running    map[string]int        // handlers by kind
 	lastKind   binding
-	keyed      map[postKey][]byte // the conflating lane
-	grown      int                // how much windows have grown, of all streams
-	starved    []*Stream          // streams that wait for credit of the connection
-	starvedAt  time.Duration      // since when
-	postGate   gate               // post credit, or room in the output
-	slotGate   gate               // a slot may be free, or a limit has grown
-	creditGate gate               // credit of the connection
-	ackGate    gate               // more posts were acknowledged
-	flushGate  gate               // something was written
-	idleGate   gate               // nothing is under way
-	drained    gate               // the peer has sent GOAWAY
-	ponged     gate               // a round trip was measured
+	idle       cond // no work is under way
+	drained    cond // the peer has sent GOAWAY
+	ponged     cond // a round trip was measured
+	handlers   handlers
+	beat       heartbeat
+	slots      slotTable
+	windows    windows
+	sends      postSender
 	out        outbox
 	posts      postLane
-	long       int // bytes of long inline answers that wait for credit
-	rtt        machine.RttFilter
-	epoch      epoch
 	stats      shellStats
 }
-
-// local is what we have begun in a slot; remote what the peer has.
-type (
-	local struct {
-		call   *call
-		stream *Stream
-		until  time.Duration // when a stream that was closed is reset; 0: it was not
-	}
-	remote struct {
-		request *Request
-		stream  *Stream
-	}
-)
 
 // binding remembers the kind that was used last: comparing a name with itself is
 // cheaper than looking it up.
@@ -90,9 +64,8 @@ type binding struct {
 	number uint32
 }
 
-// Dial connects, with TLS if cfg has it, and starts the connection. It does not
-// wait for the peer's HELLO: what is sent now rides behind ours. network and
-// address are as for net.Dial.
+// Dial connects, with TLS if cfg has it, and starts the connection. It does not wait for the peer's
+// HELLO: the first output follows ours. network and address are as for net.Dial.
 func Dial(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
 	var dialer net.Dialer
 	nc, err := dialer.DialContext(ctx, network, address)
@@ -118,7 +91,6 @@ func newConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 	c := &Conn{
 		nc: nc, role: role, config: cfg.withDefaults(), start: time.Now(), serial: serials.Add(1),
 		ready: make(chan struct{}), done: make(chan struct{}),
-		running: map[string]int{},
 	}
 	hello := c.config.hello()
 	var err error
@@ -134,16 +106,18 @@ func newConn(nc net.Conn, role frame.Role, cfg *Config) (*Conn, error) {
 	}
 	c.m.SentBefore(c.config.sentBefore)
 	c.sock.init(nc, c.m.Self.Idle)
-	c.out.spare = make([]byte, 0, 512)
-	c.out.write = c.writeLoop
+	c.in.c, c.in.answers.c, c.slots.c, c.windows.c, c.sends.c, c.posts.c = c, c, c, c, c, c
+	c.handlers = handlers{c, map[string]int{}}
+	c.out = outbox{c: c, spare: make([]byte, 0, 512)}
+	c.out.write = c.out.writeLoop
 	c.ctx, c.cancel = context.WithCancelCause(context.WithValue(context.Background(), connKey{}, c))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ticks = machine.HelloTimeout
-	c.timer = time.AfterFunc(c.ticks, c.tick)
+	c.beat = heartbeat{c: c, due: machine.HelloTimeout}
+	c.beat.timer = time.AfterFunc(c.beat.due, c.beat.tick)
 	c.tasks.Add(1)
-	go c.readLoop()
-	c.wakeWriter()
+	go c.in.run()
+	c.out.wake()
 	return c, nil
 }
 
@@ -159,7 +133,7 @@ func ConnFrom(ctx context.Context) *Conn {
 	return c
 }
 
-// now is the time on the machine's clock.
+// now returns the time on the machine's clock.
 func (c *Conn) now() time.Duration { return time.Since(c.start) }
 
 // Ready waits until the peer's HELLO has come and Verify has agreed. The error is
@@ -178,34 +152,28 @@ func (c *Conn) Ready(ctx context.Context) error {
 // Admitted waits until the peer has agreed to our HELLO too. A connection that is Ready
 // may still be refused: both HELLOs go out at once. The error is as of Ready.
 func (c *Conn) Admitted(ctx context.Context) error {
-	for {
-		c.mu.Lock()
-		admitted, ponged := c.m.RTT() > 0, c.ponged.wait() // it answers nothing before
-		c.mu.Unlock()
-		if admitted {
-			return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.m.RTT() == 0 { // it answers nothing before
+		if c.closed {
+			return c.err
 		}
-		select {
-		case <-ponged:
-		case <-c.done:
-			return c.Err()
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := c.ponged.wait(ctx, &c.mu); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// Peer is what the peer's HELLO said, nil until Ready.
+// Peer returns the peer's HELLO, nil until Ready.
 func (c *Conn) Peer() *Hello {
-	select {
-	case <-c.ready:
-		return c.m.Peer()
-	default:
+	if !isClosed(c.ready) {
 		return nil
 	}
+	return c.m.PeerHello
 }
 
-// Identity is what Verify found the peer to be, nil if it said nothing.
+// Identity returns the identity that Verify has set, nil if it has set none.
 func (c *Conn) Identity() any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,26 +191,26 @@ func (c *Conn) SetIdentity(who any) {
 // "acceptor-2".
 func (c *Conn) Name() string { return fmt.Sprintf("%v-%d", c.role, c.serial) }
 
-// Since is when the connection was started.
+// Since returns the time at which the connection was started.
 func (c *Conn) Since() time.Time { return c.start }
 
 // Dialed reports whether this side has dialed; the other one has accepted.
 func (c *Conn) Dialed() bool { return c.role == frame.Dialer }
 
-// LocalAddr is that of the connection beneath.
+// LocalAddr returns that of the connection beneath.
 func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
 
-// RemoteAddr is that of the connection beneath.
+// RemoteAddr returns that of the connection beneath.
 func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
 
-// NetConn is the connection beneath, to look at; it belongs to c.
+// NetConn returns the connection beneath, to look at; it belongs to c.
 func (c *Conn) NetConn() net.Conn { return c.nc }
 
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err is why the connection has ended, nil before: ErrClosed, ErrPeerDead,
-// ErrNotWire, *ProtocolError, *Error, or what the socket said.
+// Err returns the reason why the connection has ended, nil before: ErrClosed, ErrPeerDead,
+// ErrNotWire, *ProtocolError, *Error, or the socket's error.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,7 +232,5 @@ func (c *Conn) GoingAway() <-chan struct{} {
 	if c.m.GoawayReceived || c.closed {
 		return closedChannel
 	}
-	return c.drained.wait()
+	return c.drained.next()
 }
-
-var closedChannel = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"syscall"
 
 	"paddock/internal/netio/nowait"
 )
@@ -15,8 +14,8 @@ const (
 	// corkPiece is how many bytes are encrypted for one write: with their records
 	// they fit a block.
 	corkPiece = 64 << 10
-	// maxHeld bounds what waits in a cork. The writer never holds so much: it is
-	// for a peer that asks for new keys again and again, and takes nothing.
+	// maxHeld bounds the bytes in a cork. The writer never holds so much: the bound is for a peer
+	// that asks for new keys again and again, and takes nothing.
 	maxHeld = 1 << 20
 )
 
@@ -33,59 +32,52 @@ func (emptyCork) Error() string   { return "wire: no record has come" }
 func (emptyCork) Timeout() bool   { return true }
 func (emptyCork) Temporary() bool { return true }
 
-// cork is what a tls.Conn takes for the network. tls.Conn makes one write for each
-// record of 16 KiB; a cork gathers records until they are flushed. And tls.Conn
-// waits in both: a cork takes all that is written, and reads what has come. It never
-// waits in Read or Write, but for the handshake: until attach it is the connection
-// itself.
+// cork stands between a tls.Conn and the network. A tls.Conn makes one write for each record of 16
+// KiB; a cork gathers records until they are flushed. A tls.Conn waits in Read and Write; a cork
+// accepts all written bytes, and reads the received ones. It never waits, except during the
+// handshake: until attach it is the connection itself.
 //
-// What tls.Conn writes by itself, on the goroutine that reads (the answer to a
-// KeyUpdate, an alert), waits here too, in its order, for the next flush. That is
-// soon enough: RFC 8446 section 4.6.3 wants the answer ahead of our next data, and
-// after an alert the connection is closed, which flushes.
+// Records that tls.Conn writes by itself, on the goroutine that reads (the answer to a KeyUpdate,
+// an alert), wait here too, in their order, for the next flush. That is soon enough: RFC 8446
+// section 4.6.3 wants the answer ahead of our next data, and after an alert the connection is
+// closed, which flushes.
 //
 // Where the system gathers by itself (MSG_MORE, tcp(7)), and nothing waits, records
 // go to it at once: the copy is saved, and it finds them in the processor's cache.
 type cork struct {
 	net.Conn
-	shaking  net.Conn        // the connection in the handshake of a server, nil otherwise
-	raw      syscall.RawConn // nil: tryFlush waits
-	direct   bool            // records need not wait here
-	attached bool            // set before anybody reads or writes
-	tryOnce  func(fd uintptr) bool
-	records  recordFiller // the writer's
+	shaking  net.Conn       // the connection in the handshake of a server, nil otherwise
+	writer   *nowait.Writer // guarded by mu; nil: tryFlush waits
+	direct   bool           // records need not wait here
+	attached bool           // set before anybody reads or writes
+	records  recordFiller   // the writer's
 
-	mu     sync.Mutex
-	more   bool   // guarded by mu: another record follows at once
-	next   []byte // guarded by mu: records that flush has not taken
-	out    []byte // records that flush has taken; the writer's, but changed under mu
-	sent   int    // of out; likewise
-	try    []byte // guarded by mu, as what tryOnce says of it
-	tried  int
-	tryErr error
+	mu   sync.Mutex
+	next []byte // guarded by mu: records that flush has not taken
+	out  []byte // records that flush has taken; the writer's, but changed under mu
+	sent int    // of out; likewise
 
 	// The reader's.
-	receiver nowait.Receiver // with raw, as are the next three
+	receiver nowait.Receiver // with a socket, as are the next three
 	fd       uintptr
 	tells    bool
 	spent    bool   // nothing is left
-	block    *block // without raw
+	block    *block // without a socket
 	from, to int
 }
 
 // corkBuffers are those of corks that hold nothing, as idle connections do.
 var corkBuffers = sync.Pool{New: func() any { b := make([]byte, 0, blockSize); return &b }}
 
-// attach makes c a cork. raw is nil if there is no such access; tells is what tune
-// has said of it.
-func (c *cork) attach(raw syscall.RawConn, tells bool) {
-	c.raw, c.tells, c.attached, c.spent = raw, tells, true, true
-	c.tryOnce = c.trySyscall
+// attach makes c a cork. writer is nil if there is no access to the socket; tells is the result of
+// tune.
+func (c *cork) attach(writer *nowait.Writer, tells bool) {
+	c.writer, c.tells, c.attached, c.spent = writer, tells, true, true
 	_, tcp := c.Conn.(*net.TCPConn)
-	c.direct = tcp && raw != nil && nowait.Gathers
+	c.direct = tcp && writer != nil && nowait.Gathers
 }
 
-// Write holds b, or gives it to the socket, of which it holds what is left then.
+// Write holds b, or gives it to the socket and holds the rest.
 func (c *cork) Write(b []byte) (n int, err error) {
 	if !c.attached {
 		if c.shaking != nil {
@@ -96,7 +88,7 @@ func (c *cork) Write(b []byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.direct && len(c.next) == 0 && !c.held() {
-		if n, err = c.tryLocked(b); err != nil || n == len(b) {
+		if n, err = c.writer.TryWrite(b); err != nil || n == len(b) {
 			return n, err
 		}
 	}
@@ -110,26 +102,28 @@ func (c *cork) Write(b []byte) (n int, err error) {
 	return len(b), nil
 }
 
-// follows says whether the next record will be followed by another one at once.
+// follows sets whether the next record will be followed by another one at once.
 func (c *cork) follows(more bool) {
-	c.mu.Lock()
-	c.more = more
-	c.mu.Unlock()
+	if c.writer != nil {
+		c.mu.Lock()
+		c.writer.More = more
+		c.mu.Unlock()
+	}
 }
 
-// waiting is how many bytes were not flushed yet.
+// waiting returns the number of bytes that were not flushed yet.
 func (c *cork) waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.out) - c.sent + len(c.next)
 }
 
-// held says whether the socket has not taken all of the last flush. The writer may
-// ask without the lock.
+// held reports whether the socket has not taken all of the last flush. The writer may ask without
+// the lock.
 func (c *cork) held() bool { return c.sent < len(c.out) }
 
-// takeLocked makes what waits the next to be written, if nothing else is. It says
-// whether there is something to write. c.mu is held.
+// takeLocked makes the waiting records the next to be written, if none are being written. It
+// reports whether there are bytes to write. c.mu is held.
 func (c *cork) takeLocked() bool {
 	if c.held() {
 		return true
@@ -162,15 +156,15 @@ func (c *cork) flush() error {
 	}
 }
 
-// tryFlush writes what the socket takes at once.
+// tryFlush writes as much as the socket takes at once.
 func (c *cork) tryFlush() error {
-	if c.raw == nil {
+	if c.writer == nil {
 		return c.flush()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.takeLocked() {
-		n, err := c.tryLocked(c.out[c.sent:])
+		n, err := c.writer.TryWrite(c.out[c.sent:])
 		if c.sent += n; err != nil || c.held() {
 			return err
 		}
@@ -178,39 +172,18 @@ func (c *cork) tryFlush() error {
 	return nil
 }
 
-// tryLocked gives the socket what it takes at once. c.mu is held.
-func (c *cork) tryLocked(b []byte) (int, error) {
-	c.try, c.tried, c.tryErr = b, 0, nil
-	err := c.raw.Write(c.tryOnce)
-	c.try = nil
-	if err != nil {
-		return 0, err
-	}
-	return c.tried, c.tryErr
-}
-
-// trySyscall always says that it is done, so that RawConn.Write does not wait.
-func (c *cork) trySyscall(fd uintptr) bool {
-	if c.more {
-		c.tried, c.tryErr = nowait.SendMore(fd, c.try)
-	} else {
-		c.tried, c.tryErr = nowait.Send(fd, c.try)
-	}
-	return true
-}
-
-// Read gives out what has come.
+// Read returns received bytes.
 func (c *cork) Read(b []byte) (int, error) {
 	switch {
 	case c.shaking != nil:
 		return c.shaking.Read(b)
 	case !c.attached:
 		return c.Conn.Read(b)
-	case c.raw == nil && c.from < c.to:
+	case c.writer == nil && c.from < c.to:
 		n := copy(b, c.block.buf[c.from:c.to])
 		c.from += n
 		return n, nil
-	case c.raw == nil || c.spent:
+	case c.writer == nil || c.spent:
 		return 0, errEmptyCork
 	}
 	n, more, wait, err := c.receiver.Receive(c.fd, b, c.tells)
@@ -220,11 +193,10 @@ func (c *cork) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ready says that something has come, which Read may take from fd without waiting.
+// ready records that bytes have been received, which Read may take from fd without waiting.
 func (c *cork) ready(fd uintptr) { c.fd, c.spent = fd, false }
 
-// fill waits for something to come, where there is no way to take it without
-// waiting.
+// fill waits for bytes, where there is no way to read without waiting.
 func (c *cork) fill() (err error) {
 	if c.block == nil {
 		c.block = newBlock(blockSize)
@@ -237,7 +209,7 @@ func (c *cork) fill() (err error) {
 	return err
 }
 
-// giveBack lets go of the block.
+// giveBack releases the block.
 func (c *cork) giveBack() {
 	if c.block != nil {
 		c.block.release()

@@ -3,8 +3,8 @@
 // messages both ways). Each of them names a kind, which selects the handler at the other peer.
 // Credit limits the amount of data in flight, so a slow receiver slows its sender down.
 //
-// docs/wire/SPEC.md specifies the format and the effect of every frame; testdata holds vectors
-// and histories for any implementation. docs/guides/wire.md shows how programs use the package.
+// docs/wire/SPEC.md specifies the format and the effect of every frame; its vectors and histories
+// are for any implementation. docs/guides/wire.md shows how programs use the package.
 // docs/GUARANTEES.md lists its promises and the bounds of its memory.
 //
 // # Use
@@ -41,7 +41,9 @@
 //   - internal/wire/machine is one side of a connection as a plain value. Frames and the
 //     application's calls go in; events and output bytes come out. It has no I/O, no clock and no
 //     goroutine, and is not safe for concurrent use.
-//   - Conn is a machine with a socket: a reader, a writer, handlers and time.
+//   - Conn is a machine with a socket. Its dispatcher reads: it feeds the machine and starts
+//     handlers. Its outbox writes. Its slotTable has the calls and streams of both sides, its
+//     postSender and postLane the posts of each direction, and its windows the credit of streams.
 //
 // Package protocol has the values that both peers exchange: codes, errors, HELLO and metadata. The
 // programs that load and show connections use codec and machine too, so these are not below this

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"net"
 	"os"
 	"syscall"
@@ -15,9 +13,8 @@ import (
 const (
 	// closeFlush is how long the last bytes of a connection may take to leave.
 	closeFlush = time.Second
-	// lastWords is how long a peer's reason is looked for once nothing can be written
-	// to it any more.
-	lastWords = 100 * time.Millisecond
+	// reasonWait is how long the reader looks for a peer's reason once writes to the peer fail.
+	reasonWait = 100 * time.Millisecond
 	// closeWait is how long Close waits for handlers; they have been told to end.
 	closeWait = 5 * time.Second
 	// drainGrace is how long we wait for the peer to hang up once nothing is under
@@ -28,27 +25,19 @@ const (
 // errDrained ends a connection that was drained.
 var errDrained = fmt.Errorf("%w: drained", ErrClosed)
 
-// Close sends what is queued, tells the peer, and closes. What is under way fails.
-// It waits for handlers, whose contexts have ended, 5 s at most; a handler itself
-// must use Abort.
+// Close sends the queued output, tells the peer, and closes. Current work fails. It waits for
+// handlers, whose contexts have ended, 5 s at most; a handler itself must use Abort.
 func (c *Conn) Close() error {
 	c.Abort(Unavailable)
-	ended := make(chan struct{})
-	go func() {
+	if returnsWithin(closeWait, func() {
 		<-c.done // until then a writer may be started
 		c.tasks.Wait()
-		close(ended)
-	}()
-	timeout := time.NewTimer(closeWait)
-	defer timeout.Stop()
-	select {
-	case <-ended:
+	}) {
 		return nil
-	case <-timeout.C:
-		running := c.runningKinds()
-		c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr().String())
-		return fmt.Errorf("wire: handlers still run %v after the end of their connection: %s", closeWait, running)
 	}
+	running := c.handlers.list()
+	c.config.Logger.Warn("wire: handlers outlive their connection", "kinds", running, "peer", c.RemoteAddr().String())
+	return fmt.Errorf("wire: handlers still run %v after the end of their connection: %s", closeWait, running)
 }
 
 // Abort is Close that does not wait. The peer is told code, which is not 0.
@@ -60,13 +49,6 @@ func (c *Conn) Abort(code Code) {
 		c.flushed = true
 		c.failLocked(ErrClosed)
 	}
-}
-
-// fail ends the connection with err.
-func (c *Conn) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failLocked(err)
 }
 
 // failLocked ends the connection and wakes everything that waits. The goroutine with the writer's
@@ -88,66 +70,45 @@ func (c *Conn) failLocked(err error) {
 	if !c.flushed { // the results of those calls are not needed
 		c.flushed = !c.m.DropQueued()
 	}
-	c.timer.Stop()
+	c.beat.timer.Stop()
 	c.cancel(err)
-	c.openGates()
-	for _, l := range c.ours {
-		if l.call != nil {
-			l.call.finish(c.lost(l.call))
-		}
-		if l.stream != nil {
-			l.stream.failLocked(err)
-		}
+	for _, g := range []*cond{&c.sends.room, &c.sends.acked, &c.windows.credit, &c.out.wrotePart, &c.idle, &c.drained, &c.ponged} {
+		g.broadcast()
 	}
-	for _, r := range c.theirs {
-		if r.request != nil {
-			r.request.cancel(err)
-		}
-		if r.stream != nil {
-			r.stream.failLocked(err)
-		}
-	}
-	c.ours = nil
-	c.endSlotFree()
-	c.closePosts()
+	c.slots.fail(err)
+	c.posts.close()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(closeFlush))
 	if !c.out.writing {
-		c.out.writing = true
-		c.tasks.Add(1)
-		go c.out.write()
+		c.out.start()
 	}
 }
 
-func (c *Conn) openGates() {
-	for _, g := range []*gate{&c.postGate, &c.slotGate, &c.creditGate, &c.ackGate, &c.flushGate, &c.idleGate, &c.drained} {
-		g.open()
-	}
+// heartbeat lets the machine judge the time. Conn.mu guards it.
+type heartbeat struct {
+	c     *Conn
+	timer *time.Timer
+	due   time.Duration
 }
 
-// lost is the error of a call that the end of the connection has cut off.
-func (c *Conn) lost(call *call) error {
-	sent := c.flushed || call.takes != c.m.Takes
-	return &lostError{cause: c.err, sent: sent && !c.m.Untouched}
+// set sets the time of the next tick. Conn.mu is held.
+func (h *heartbeat) set(at, now time.Duration) {
+	h.due = at
+	h.timer.Reset(max(at-now, time.Millisecond))
 }
 
-// hangUp closes the socket, which ends the reader too.
-func (c *Conn) hangUp() {
-	_ = c.nc.Close()
-	close(c.done)
-}
-
-// tick lets the machine judge the time, and resets streams that stand in the way
-// of others.
-func (c *Conn) tick() {
+// tick ends a connection whose peer is dead, and resets streams that stand in the way of others.
+func (h *heartbeat) tick() {
+	c := h.c
 	c.mu.Lock()
-	victims := c.tickLocked()
+	victims := h.tickLocked()
 	c.mu.Unlock()
 	for _, s := range victims {
 		_ = s.abort(ResourceExhausted, &Error{Code: ResourceExhausted, Msg: "nobody has read what waits here"})
 	}
 }
 
-func (c *Conn) tickLocked() (victims []*Stream) {
+func (h *heartbeat) tickLocked() (victims []*Stream) {
+	c := h.c
 	if c.closed {
 		return nil
 	}
@@ -157,59 +118,31 @@ func (c *Conn) tickLocked() (victims []*Stream) {
 		c.failLocked(err)
 		return nil
 	}
-	c.trim()
-	c.tickAt(min(next, c.expire(now)), now)
-	c.wakeForSlot()
-	c.mustWrite() // a heartbeat passes the cork
-	return c.stalled(now)
+	c.out.trim()
+	h.set(min(next, c.slots.expire(now)), now)
+	c.slots.tell()
+	c.out.mustWake() // a heartbeat passes the cork
+	return c.windows.stalled(now)
 }
 
-// tickAt sets the time of the next tick. c.mu is held.
-func (c *Conn) tickAt(at, now time.Duration) {
-	c.ticks = at
-	c.timer.Reset(max(at-now, time.Millisecond))
-}
-
-// expire resets streams that were closed here long ago and still live at the
-// peer, and says when the next one is due. c.mu is held.
-func (c *Conn) expire(now time.Duration) (next time.Duration) {
-	next = math.MaxInt64
-	for i := range c.ours {
-		switch l := &c.ours[i]; {
-		case l.until == 0:
-		case now >= l.until:
-			_ = c.m.Reset(l.stream.id, Cancelled)
-			l.until = 0
-		default:
-			next = min(next, l.until)
-		}
-	}
-	return next
-}
-
-// Drain takes no new work, neither ours nor the peer's, lets what is under way
-// come to its end, and closes. The error tells that something was cut off, after
-// Config.DrainTimeout or when ctx ended.
+// Drain takes no new work, neither ours nor the peer's, lets current work come to its end, and
+// closes. The error means that work was cut off, after Config.DrainTimeout or when ctx ended.
 func (c *Conn) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.DrainTimeout)
 	defer cancel()
 	c.mu.Lock()
 	ended, waiting := c.closed, c.m.Failure == nil && c.m.Queued() > 0
 	c.m.Drain(c.config.goaway(), "draining")
-	c.slotGate.open()
-	c.mustWrite()
+	c.slots.free.broadcast()
+	c.out.mustWake()
 	c.settled()
 	for !c.closed && !c.quiet() {
-		changed := c.idleGate.wait()
-		c.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			running := c.runningKinds()
+		if err := c.idle.wait(ctx, &c.mu); err != nil {
+			c.mu.Unlock()
+			running := c.handlers.list()
 			_ = c.Close()
-			return fmt.Errorf("wire: drain: %w, handlers ran: %s", ctx.Err(), running)
+			return fmt.Errorf("wire: drain: %w, handlers ran: %s", err, running)
 		}
-		c.mu.Lock()
 	}
 	cut := !ended && c.closed && c.err != errDrained && (c.unserved || waiting)
 	c.mu.Unlock()
@@ -217,26 +150,24 @@ func (c *Conn) Drain(ctx context.Context) error {
 		_ = c.Close()
 		return fmt.Errorf("wire: drain: %w", c.Err())
 	}
-	grace := time.NewTimer(drainGrace)
-	defer grace.Stop()
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-	case <-grace.C:
+	case <-time.After(drainGrace):
 	}
 	_ = c.Close()
 	return nil
 }
 
-// quiet says whether nothing is under way: no slot, no output, no post that waits
-// for its handler or its acknowledgement. c.mu is held.
+// quiet reports whether no work is under way: no slot, no output, no post that waits for its
+// handler or its acknowledgement. c.mu is held.
 func (c *Conn) quiet() bool {
 	return c.served() && !c.m.Pending() && !c.out.writing
 }
 
 // served is quiet but for the output. c.mu is held.
 func (c *Conn) served() bool {
-	return !c.delivering && c.m.Live() == 0 && c.posts.idle() && c.m.Acked >= c.m.Sent && len(c.keyed) == 0
+	return !c.delivering && c.m.Live() == 0 && !c.posts.running && c.m.Acked >= c.m.Sent && len(c.sends.keyed) == 0
 }
 
 // settled is called whenever a request or stream has ended. It wakes goroutines that wait for an
@@ -245,25 +176,14 @@ func (c *Conn) settled() {
 	if !c.m.Draining() || c.closed || !c.quiet() {
 		return
 	}
-	c.idleGate.open()
+	c.idle.broadcast()
 	if c.m.GoawayReceived {
 		c.failLocked(errDrained)
 	}
 }
 
-// runningKinds lists the kinds whose handlers run, with how many.
-func (c *Conn) runningKinds() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	kinds := maps.Clone(c.running)
-	if c.posts.running {
-		kinds[c.posts.kind]++
-	}
-	return fmt.Sprint(kinds)
-}
-
-// socketError says how a read or write failed. What is no matter of the socket
-// passes unchanged. c.mu is held.
+// socketError returns the error of a failed read or write. An error that is not the socket's passes
+// unchanged. c.mu is held.
 func (c *Conn) socketError(err error) error {
 	var failed net.Error
 	var errno syscall.Errno
@@ -280,8 +200,8 @@ func (c *Conn) socketError(err error) error {
 	return fmt.Errorf("wire: %w", err)
 }
 
-// drainedOut says whether a socket that ends now ends a drain, and cuts nothing off.
-// c.mu is held.
+// drainedOut reports whether a socket that ends now ends a drain, and cuts no work off. c.mu is
+// held.
 func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
 
 // writeFailed ends the connection because of a failed write. A peer that has closed its end has
@@ -290,18 +210,13 @@ func (c *Conn) drainedOut() bool { return c.m.Draining() && c.m.Live() == 0 }
 func (c *Conn) writeFailed(err error) {
 	if !c.closed && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
 		c.mu.Unlock()
-		moment := time.NewTimer(lastWords)
-		select {
-		case <-c.ctx.Done():
-		case <-moment.C:
-		}
-		moment.Stop()
+		_ = sleep(c.ctx, reasonWait)
 		c.mu.Lock()
 	}
 	c.failLocked(c.socketError(err))
 }
 
-// lostError is how a call ends whose connection has ended before the answer.
+// lostError is the error of a call whose connection has ended before the answer.
 type lostError struct {
 	cause error
 	sent  bool

@@ -38,7 +38,7 @@ func (c *Conn) Queued() int {
 func (c *Conn) Running() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, of := range c.running {
+	for _, of := range c.handlers.running {
 		n += of
 	}
 	return n

@@ -21,12 +21,6 @@ func CreditsOf(m *machine.Machine) Credits {
 	}
 }
 
-// TakeBytes is Take without buffers to give back.
-func TakeBytes(m *machine.Machine) []byte {
-	buffer, from := m.Take(nil)
-	return buffer[from:]
-}
-
 // SecureDialer is for tests that have their own connection under TLS.
 var SecureDialer = secureDialer
 

@@ -23,7 +23,7 @@ import (
 // a name for.
 func FuzzConn(f *testing.F) {
 	for i, v := range readVectors(f, "frames.txt") {
-		f.Add(byte(1|i<<1), uint64(i), v.bytes)
+		f.Add(byte(1|i<<1), uint64(i), v)
 	}
 	for i := range uint64(30) {
 		script := make([]byte, 200)

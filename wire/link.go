@@ -28,7 +28,7 @@ type link struct {
 	conn atomic.Pointer[Conn]
 
 	keyedMu   sync.Mutex // guards all below; a connection's lock may be taken under it
-	keyed     map[postKey][]byte
+	keyed     keyedPosts
 	conflated uint64
 	dropped   uint64
 }
@@ -71,21 +71,6 @@ func sharesSession(err error) bool {
 	}
 	said, ok := errors.AsType[*Error](err)
 	return ok && said.Code == Aborted
-}
-
-// sleep returns false if ctx has ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // live makes a connection and keeps it until it takes no more work.
@@ -175,50 +160,43 @@ func (l *link) publish(conn *Conn) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	l.c.connects++
-	l.c.changed.open()
+	l.c.changed.broadcast()
 }
 
-// drop lets no more work go to conn. What its conflating lane holds is kept for
-// the next one.
+// drop lets no more work go to conn. The posts in its conflating lane are kept for the next one.
 func (l *link) drop(conn *Conn) {
 	l.keyedMu.Lock()
 	defer l.keyedMu.Unlock()
 	if !l.conn.CompareAndSwap(conn, nil) {
 		return
 	}
-	for at, body := range conn.takeKeyed() {
+	for at, body := range conn.sends.takeKeyed() {
 		l.keep(at, body, false)
 	}
 }
 
-// keep keeps a keyed post for the next connection. newer says whether it is newer
-// than one that waits already. keyedMu is held.
+// keep keeps a keyed post for the next connection, unless a newer one waits already. keyedMu is
+// held.
 func (l *link) keep(at postKey, body []byte, newer bool) error {
-	old, waits := l.keyed[at]
-	switch {
-	case waits:
+	if _, waits := l.keyed[at]; waits {
 		l.conflated++
 		if newer {
-			l.keyed[at] = append(old[:0], body...)
+			l.keyed.replace(at, body)
 		}
 		return nil
-	case len(l.keyed) >= maxKeyed:
-		l.dropped++
-		return ErrNoCredit
-	case l.keyed == nil:
-		l.keyed = map[postKey][]byte{}
 	}
-	l.keyed[at] = append([]byte(nil), body...)
-	return nil
+	err := l.keyed.add(at, body)
+	if err != nil {
+		l.dropped++
+	}
+	return err
 }
 
 // retire waits for a draining connection to end, for as long as a drain may take.
 func (l *link) retire(conn *Conn) {
-	timeout := time.NewTimer(l.c.conn.DrainTimeout)
-	defer timeout.Stop()
 	select {
 	case <-conn.Done():
-	case <-timeout.C:
+	case <-time.After(l.c.conn.DrainTimeout):
 	case <-l.c.ctx.Done():
 	}
 	_ = conn.Close()
@@ -253,9 +231,9 @@ func newBackoff(least, most, healthy time.Duration) backoff {
 	return backoff{min: least, max: most, healthy: healthy, random: rand.Float64}
 }
 
-// after is the wait after a connection that lived so long, 0 if there was none.
-// A healthy one makes the failures before it count no more; if it was drained, the
-// next one is made at once, or when the peer has said.
+// after returns the wait after a connection that lived so long, 0 if there was none. A healthy one
+// makes the failures before it count no more; if it was drained, the next one is made at once, or
+// at the time that the peer has given.
 func (b *backoff) after(lived time.Duration, drained bool, away machine.Goaway) time.Duration {
 	healthy := lived >= b.healthy
 	if healthy {

@@ -18,7 +18,7 @@ import (
 // is used.
 type Mux struct{ kinds map[string]*handler }
 
-// handler is what serves a kind; what is nil is not served.
+// handler serves a kind; a nil field is a verb that is not served.
 type handler struct {
 	kind    string
 	inline  bool                                                        // answer, post and posts
@@ -53,9 +53,15 @@ func (m *Mux) lookup(kind string) *handler {
 	return &handler{kind: kind}
 }
 
-// add registers under a name. It panics where the program is wrong: the name is
-// not legal, or taken.
-func (m *Mux) add(kind string, options []HandlerOption, set func(*handler) (taken bool)) {
+func (h *handler) servesPosts() bool { return h.post != nil || h.posts != nil }
+
+func (h *handler) servesRequests() bool { return h.answer != nil || h.request != nil }
+
+func (h *handler) servesStreams() bool { return h.stream != nil }
+
+// add returns the handler of a kind, to which the caller adds a function. It panics where the
+// program is wrong: the name is not legal, or taken.
+func (m *Mux) add(kind string, options []HandlerOption, taken func(*handler) bool) *handler {
 	if !frame.ValidKindName(kind) {
 		panic(fmt.Sprintf("wire: kind %q: want 1 to 255 of a-z, 0-9, dot, dash, underscore", kind))
 	}
@@ -64,58 +70,47 @@ func (m *Mux) add(kind string, options []HandlerOption, set func(*handler) (take
 		h = &handler{kind: kind}
 		m.kinds[kind] = h
 	}
-	if set(h) {
+	if taken(h) {
 		panic(fmt.Sprintf("wire: kind %q has a handler for that already", kind))
 	}
 	for _, o := range options {
 		o(h)
 	}
+	return h
 }
 
 // HandlePosts registers a handler that gets all bodies of a frame at once. See
 // HandlePost for how it is called.
 func (m *Mux) HandlePosts(kind string, fn func(context.Context, *Posts) error, options ...HandlerOption) {
-	m.add(kind, options, func(h *handler) (taken bool) {
-		taken = h.post != nil || h.posts != nil
-		h.posts = fn
-		return taken
-	})
+	m.add(kind, options, (*handler).servesPosts).posts = fn
 }
 
-// HandleRequest registers a handler that may do with a request what the protocol
-// allows: answer, promote the answer to a stream, read a body that goes on. If it
-// returns without an answer, or with an error, that is the answer. It runs on a
-// goroutine of its own. With Inline it begins on the reader, where it must neither wait
-// nor answer: it returns an error, or has called Request.Go or Request.Later.
+// HandleRequest registers a handler that has all the means of the protocol: it may answer, promote
+// the answer to a stream, and read a body that goes on. If it returns without an answer, or with an
+// error, that is the answer. It runs on a goroutine of its own. With Inline it begins on the
+// reader, where it must neither wait nor answer: it returns an error, or has called Request.Go or
+// Request.Later.
 func (m *Mux) HandleRequest(kind string, fn func(context.Context, *Request) error, options ...HandlerOption) {
 	var own handler
 	for _, o := range options {
 		o(&own)
 	}
-	m.add(kind, nil, func(h *handler) (taken bool) {
-		taken = h.answer != nil || h.request != nil
-		h.request, h.begins = fn, own.inline
-		return taken
-	})
+	h := m.add(kind, nil, (*handler).servesRequests)
+	h.request, h.begins = fn, own.inline
 }
 
 // HandleStream registers a handler of streams. It runs on a goroutine of its own;
 // the stream ends when it returns: with END, or with the error as the peer's
 // *Error. Its context ends when the peer resets the stream, or the connection ends.
 func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error) {
-	m.add(kind, nil, func(h *handler) (taken bool) {
-		taken = h.stream != nil
-		h.stream = fn
-		return taken
-	})
+	m.add(kind, nil, (*handler).servesStreams).stream = fn
 }
 
-// HandlePost registers a handler of posts, whose bodies are decoded as Handle says. It
-// is called for one after the other in the
-// order in which they were sent: on the reader if Inline and no acknowledgement is
-// wanted, else on one goroutine of the connection. Credit goes back to the sender
-// when it returns, so a slow handler delays only its sender. An
-// error is counted. A body that does not decode is an error too.
+// HandlePost registers a handler of posts, whose bodies are decoded as those of Handle. It is
+// called for one after the other, in the order in which they were sent: on the reader if Inline and
+// no acknowledgement is wanted, else on one goroutine of the connection. Credit goes back to the
+// sender when it returns, so a slow handler delays only its sender. An error is counted. A body
+// that does not decode is an error too.
 func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, options ...HandlerOption) {
 	raw, ok := any(fn).(func(context.Context, []byte) error)
 	if !ok {
@@ -128,20 +123,15 @@ func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, o
 			return fn(ctx, v)
 		}
 	}
-	m.add(kind, options, func(h *handler) (taken bool) {
-		taken = h.post != nil || h.posts != nil
-		h.post = raw
-		return taken
-	})
+	m.add(kind, options, (*handler).servesPosts).post = raw
 }
 
-// Handle registers a handler of requests. Req and Res are []byte (as it is;
-// borrowed until the handler returns), a type that encodes itself
-// (encoding.BinaryAppender, encoding.BinaryUnmarshaler), or whatever CBOR can
-// carry. With Inline it runs on the reader, and its context is that of the
-// connection, without the caller's deadline; else on a goroutine of its own. An
-// *Error that it returns is what the caller gets; another error becomes UNKNOWN
-// with its text, a panic INTERNAL without.
+// Handle registers a handler of requests. Req and Res are []byte (as it is; borrowed until the
+// handler returns), a type that encodes itself (encoding.BinaryAppender,
+// encoding.BinaryUnmarshaler), or whatever CBOR can carry. With Inline it runs on the reader, and
+// its context is that of the connection, without the caller's deadline; else on a goroutine of its
+// own. The caller gets an *Error that it returns; another error becomes UNKNOWN with its text, a
+// panic INTERNAL without.
 func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Res, error), options ...HandlerOption) {
 	var answer func(context.Context, []byte, []byte) ([]byte, error)
 	if raw, ok := any(fn).(func(context.Context, []byte) ([]byte, error)); ok {
@@ -163,22 +153,18 @@ func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Re
 			return out.append(dst, res)
 		}
 	}
-	m.add(kind, options, func(h *handler) (taken bool) {
-		taken = h.answer != nil || h.request != nil
-		h.answer = answer
-		return taken
-	})
+	m.add(kind, options, (*handler).servesRequests).answer = answer
 }
 
-// Caller is what can be called: a Conn, or a Client.
+// Caller makes calls: a Conn, or a Client.
 type Caller interface {
 	// Call sends a request and waits for its answer; see Conn.Call.
 	Call(ctx context.Context, kind string, body []byte) ([]byte, error)
 }
 
-// Call sends req and waits for the answer. Req and Res are encoded as Handle says; a
-// []byte that it returns is the caller's own. The errors are those of Conn.Call, or
-// that a value cannot be encoded or decoded.
+// Call sends req and waits for the answer. Req and Res are encoded as those of Handle; a []byte
+// that it returns is the caller's own. The errors are those of Conn.Call, or that a value cannot be
+// encoded or decoded.
 func Call[Req, Res any](ctx context.Context, c Caller, kind string, req Req) (res Res, err error) {
 	body, err := codecFor[Req]().append(nil, req)
 	if err != nil {
@@ -229,7 +215,7 @@ func decodeBinary[T any](b []byte, v *T) error {
 	return any(v).(encoding.BinaryUnmarshaler).UnmarshalBinary(b)
 }
 
-// cborModes are strict: what two readers could understand differently is refused.
+// cborModes are strict: they refuse input that two readers could understand differently.
 var cborModes = sync.OnceValues(func() (cbor.EncMode, cbor.DecMode) {
 	enc, err := cbor.CoreDetEncOptions().EncMode()
 	if err != nil {

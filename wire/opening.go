@@ -11,12 +11,12 @@ import (
 	"paddock/internal/netio/nowait"
 )
 
-// errCrowded ends a connection that opens and has kept us waiting when others came.
-var errCrowded = errors.New("wire: the peer has kept us waiting, and others wanted the place")
+// errDisplaced ends an opening connection that was slow when others needed its place.
+var errDisplaced = errors.New("wire: the peer has kept us waiting, and others wanted the place")
 
-// admit begins to open a connection, has it wait for that, or refuses it. It does not wait.
+// admit begins to open a connection, queues it, or refuses it. It does not wait.
 func (s *Server) admit(nc net.Conn) {
-	paused := s.Pauses && s.pauses.Paused(nc.RemoteAddr())
+	paused := s.Pauses && s.penalties.Paused(nc.RemoteAddr())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -28,20 +28,20 @@ func (s *Server) admit(nc net.Conn) {
 	case s.full():
 		s.refuse(nc, tooMany)
 	case s.MaxWaiting < 0:
-		if !s.place(nc) {
-			s.refuse(nc, crowded)
+		if !s.beginOpening(nc) {
+			s.refuse(nc, tooManyOpening)
 		}
-	case s.crowd.Len() >= s.mostOpening()/2 || s.room.Len() > 0 || !s.place(nc):
-		s.stand(nc) // where it gets a place as soon as it has said something
+	case s.pending.Len() >= s.mostOpening()/2 || s.queue.Len() > 0 || !s.beginOpening(nc):
+		s.enqueue(nc) // until it has sent a byte
 	}
 }
 
-// What a connection is told that is refused.
-const tooMany, crowded = "too many connections", "too many connections are opening"
+// The texts of refusals.
+const tooMany, tooManyOpening = "too many connections", "too many connections are opening"
 
 func (s *Server) mostOpening() int { return orDefault(s.MaxOpening, defaultMaxOpening) }
 
-// full says whether there are as many connections as there may be. s.mu is held.
+// full reports whether the bound on connections is reached. s.mu is held.
 func (s *Server) full() bool {
 	most := orDefault(s.MaxConns, defaultMaxConns)
 	if s.MaxSockets > 0 {
@@ -50,14 +50,14 @@ func (s *Server) full() bool {
 	return len(s.conns)+len(s.opening) >= most
 }
 
-// place adds a connection to the pending set, if there is a free place or another connection has to
-// give up its own. s.mu is held.
-func (s *Server) place(nc net.Conn) bool {
+// beginOpening adds a connection to the pending set, if there is a free place or another connection
+// has to give up its own. s.mu is held.
+func (s *Server) beginOpening(nc net.Conn) bool {
 	most := s.mostOpening()
 	if len(s.opening) >= most+maxRefusing { // including connections that were dropped and have not ended yet
 		return false
 	}
-	n, out := s.crowd.Enter(nc, most)
+	n, out := s.pending.Enter(nc, most)
 	if n == nil {
 		return false
 	}
@@ -138,10 +138,10 @@ func (s *Server) enter(n *handshake.Pending, c *Conn) bool {
 	if !isClosed(c.ready) {
 		return false
 	}
-	s.pauses.Forgive(n.Conn.RemoteAddr())
+	s.penalties.Forgive(n.Conn.RemoteAddr())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.vacate(n)
+	s.endOpening(n)
 	s.stats.Accepted++
 	s.conns[c] = struct{}{}
 	s.tasks.Add(1)
@@ -149,44 +149,45 @@ func (s *Server) enter(n *handshake.Pending, c *Conn) bool {
 	return true
 }
 
-// handedOver drops what AltProtocol has.
+// handedOver drops a connection that AltProtocol has.
 func (s *Server) handedOver(n *handshake.Pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.vacate(n)
+	s.endOpening(n)
 }
 
-// vacate gives a place back, and says whether it was had until now. s.mu is held.
-func (s *Server) vacate(n *handshake.Pending) (present bool) {
+// endOpening removes a connection from the pending set, and reports whether it was there. s.mu is
+// held.
+func (s *Server) endOpening(n *handshake.Pending) (present bool) {
 	delete(s.opening, n)
-	present = s.crowd.Leave(n)
-	s.calls()
+	present = s.pending.Leave(n)
+	s.wakeQueue()
 	return present
 }
 
-// failed drops what did not come to be a connection.
+// failed drops a connection that was not opened.
 func (s *Server) failed(n *handshake.Pending, err error) {
 	s.mu.Lock()
-	present, stopped := s.vacate(n), s.stopped
+	present, stopped := s.endOpening(n), s.stopped
 	if !stopped {
 		s.stats.Failed++
 	}
 	s.mu.Unlock()
 	if !stopped && !present {
-		err = errCrowded
+		err = errDisplaced
 	}
 	s.notOpened(n.Conn, err, !stopped)
 }
 
 const notOpenedLine = "wire: connection not opened"
 
-// notOpened says in one line why a connection was not opened, unless there were too many of
-// late, and if judged, remembers it where it is the peer's fault.
+// notOpened logs why a connection was not opened, at most as often as logbound allows. With judged,
+// a fault of the peer counts as a penalty.
 func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 	if judged && blamed(err) {
-		s.pauses.Failed(nc.RemoteAddr())
+		s.penalties.Failed(nc.RemoteAddr())
 	}
-	if errors.Is(err, ErrClosed) || errors.Is(err, errCrowded) {
+	if errors.Is(err, ErrClosed) || errors.Is(err, errDisplaced) {
 		s.config.Logger.Debug(notOpenedLine, "peer", nc.RemoteAddr().String(), "error", err)
 	} else if left, ok := s.lines.Take(); ok {
 		s.config.Logger.Warn(notOpenedLine, "peer", nc.RemoteAddr().String(), "left_out", left, "error", err)
@@ -198,46 +199,46 @@ func (s *Server) notOpened(nc net.Conn, err error, judged bool) {
 // Nor is it one if the server had no time, or needed the place for another connection: a whole
 // fleet may reconnect from behind one address.
 func blamed(err error) bool {
-	for _, innocent := range []error{io.EOF, ErrClosed, errCrowded, context.DeadlineExceeded, handshake.ErrQueueTimeout} {
+	for _, innocent := range []error{io.EOF, ErrClosed, errDisplaced, context.DeadlineExceeded, handshake.ErrQueueTimeout} {
 		if errors.Is(err, innocent) {
 			return false
 		}
 	}
-	var e *Error
-	return !errors.As(err, &e) || e.Code != PermissionDenied
+	e, ok := errors.AsType[*Error](err)
+	return !ok || e.Code != PermissionDenied
 }
 
 const (
-	// defaultMaxStanding bounds the connections that wait for a place. Each takes a socket and some
+	// defaultMaxQueued bounds the connections in the accept queue. Each takes a socket and some
 	// 4 KiB of kernel memory.
-	defaultMaxStanding = 16_384
+	defaultMaxQueued = 16_384
 	// secureTimeout bounds the time from accept until the connection is open, where the server is
 	// the slower side. A client has as long.
 	secureTimeout = 30 * time.Second
-	// usherEach is the interval at which waiting connections are checked for bytes and for their
+	// dequeueEvery is the interval at which queued connections are checked for bytes and for their
 	// time limit.
-	usherEach = 20 * time.Millisecond
+	dequeueEvery = 20 * time.Millisecond
 )
 
-// stand has a connection wait for a place, or refuses it. s.mu is held.
-func (s *Server) stand(nc net.Conn) {
-	in, out := s.room.Enter(nc, s.mostStanding())
+// enqueue adds a connection to the accept queue, or refuses it. s.mu is held.
+func (s *Server) enqueue(nc net.Conn) {
+	in, out := s.queue.Enter(nc, s.mostQueued())
 	if !in {
 		out = nc
 	}
 	if out != nil {
-		s.refuse(out, crowded)
+		s.refuse(out, tooManyOpening)
 	}
-	if in && !s.ushering {
-		s.ushering = true
+	if in && !s.dequeuing {
+		s.dequeuing = true
 		s.tasks.Add(1)
-		go s.usher()
+		go s.dequeueLoop()
 	}
 }
 
-// mostStanding returns how many connections may wait besides the present ones. s.mu is held.
-func (s *Server) mostStanding() int {
-	most := orDefault(s.MaxWaiting, defaultMaxStanding)
+// mostQueued returns the bound of the accept queue. s.mu is held.
+func (s *Server) mostQueued() int {
+	most := orDefault(s.MaxWaiting, defaultMaxQueued)
 	if s.MaxSockets > 0 {
 		most = min(most, max(s.MaxSockets-len(s.conns)-len(s.opening), 0))
 	}
@@ -255,30 +256,30 @@ func heard(nc net.Conn) (spoken, gone bool) {
 	return spoken, gone || err != nil
 }
 
-// calls tells the usher that there may be a place.
-func (s *Server) calls() {
+// wakeQueue signals that a place may be free.
+func (s *Server) wakeQueue() {
 	select {
-	case s.called <- struct{}{}:
+	case s.freed <- struct{}{}:
 	default:
 	}
 }
 
-// usher gives places to waiting connections until none waits.
-func (s *Server) usher() {
+// dequeueLoop opens queued connections until none waits.
+func (s *Server) dequeueLoop() {
 	defer s.tasks.Done()
-	ticker := time.NewTicker(usherEach)
+	ticker := time.NewTicker(dequeueEvery)
 	defer ticker.Stop()
-	for s.seat() {
+	for s.dequeue() {
 		select {
 		case <-s.ctx.Done():
-		case <-s.called:
+		case <-s.freed:
 		case <-ticker.C:
 		}
 	}
 }
 
-// seat gives the free places to waiting connections. It reports whether some still wait.
-func (s *Server) seat() (more bool) {
+// dequeue opens queued connections while there are free places. It reports whether some still wait.
+func (s *Server) dequeue() (more bool) {
 	type drop struct {
 		nc  net.Conn
 		err error
@@ -305,31 +306,10 @@ func (s *Server) seat() (more bool) {
 			s.refuse(nc, tooMany)
 			return true
 		}
-		return s.place(nc)
+		return s.beginOpening(nc)
 	}
-	for !s.stopped && s.room.Next(place, dropped) {
+	for !s.stopped && s.queue.Next(place, dropped) {
 	}
-	s.ushering = !s.stopped && s.room.Len() > 0
-	return s.ushering
-}
-
-// gate lets any number of goroutines wait for a change, each with its own context. A change
-// wakes all of them; a goroutine that still cannot continue waits again. The gate is guarded by
-// its owner's lock.
-type gate struct{ changed chan struct{} }
-
-// wait returns a channel that the next open closes.
-func (g *gate) wait() <-chan struct{} {
-	if g.changed == nil {
-		g.changed = make(chan struct{})
-	}
-	return g.changed
-}
-
-// open wakes all waiting goroutines.
-func (g *gate) open() {
-	if g.changed != nil {
-		close(g.changed)
-		g.changed = nil
-	}
+	s.dequeuing = !s.stopped && s.queue.Len() > 0
+	return s.dequeuing
 }

@@ -8,15 +8,15 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// maxWaitingPosts bounds the frames of posts that wait for a handler. The bytes
-// are bounded by the post lane's credit, but a post without bytes costs none.
+// maxWaitingPosts bounds the frames of posts that wait for a handler. The post lane's credit bounds
+// their bytes, but a post without bytes costs none.
 const maxWaitingPosts = 1 << 16
 
 // ackDelay is how long an acknowledgement waits for others to ride with it.
 const ackDelay = 50 * time.Millisecond
 
-// Posts is what a handler of HandlePosts gets: the bodies of one frame. It and the
-// bodies are borrowed until the handler returns.
+// Posts holds the bodies of one frame, for a handler of HandlePosts. It and the bodies are borrowed
+// until the handler returns.
 type Posts struct {
 	c     *Conn
 	kind  string
@@ -27,19 +27,19 @@ type Posts struct {
 	last  uint64
 }
 
-// Kind is what the posts were sent as.
+// Kind returns the kind of the posts.
 func (p *Posts) Kind() string { return p.kind }
 
-// Conn is the connection that they came on.
+// Conn returns the connection of the posts.
 func (p *Posts) Conn() *Conn { return p.c }
 
-// Len is how many there are.
+// Len returns the number of posts.
 func (p *Posts) Len() int { return p.count }
 
-// Session is that of the peer, nil if it has none.
+// Session returns the session of the peer, nil if it has none.
 func (p *Posts) Session() *Session { return p.c.Peer().Session }
 
-// Acknowledged says whether the peer wants to know when the handler has returned.
+// Acknowledged reports whether the peer wants to know when the handler has returned.
 func (p *Posts) Acknowledged() bool { return p.last != 0 }
 
 // All yields the bodies with their numbers in the session. The numbers are 0 for posts without
@@ -69,9 +69,10 @@ func (p *Posts) All() iter.Seq2[uint64, []byte] {
 	}
 }
 
-// postLane holds the posts that wait for handlers that are not inline, in their
-// order. It is guarded by Conn.mu.
+// postLane holds the received posts that wait for handlers that are not inline, in their order.
+// Conn.mu guards it.
 type postLane struct {
+	c       *Conn
 	waiting []lanePosts
 	arena   []byte // their bodies
 	spare   []lanePosts
@@ -80,6 +81,8 @@ type postLane struct {
 	kind    string // of the handler that runs
 }
 
+var errPostsWait = &Error{Code: ResourceExhausted, Msg: "posts wait for their handler"}
+
 type lanePosts struct {
 	Posts
 	handler *handler
@@ -87,76 +90,57 @@ type lanePosts struct {
 	size    int
 }
 
-// idle says whether no handler runs or waits.
-func (l *postLane) idle() bool { return !l.running }
-
-// closePosts drops what waits. c.mu is held.
-func (c *Conn) closePosts() {
-	c.dropWaiting(c.posts.waiting)
-	c.posts.waiting, c.posts.arena = nil, nil
+// close drops the waiting posts. Conn.mu is held.
+func (l *postLane) close() {
+	l.drop(l.waiting)
+	l.waiting, l.arena = nil, nil
 }
 
-// dropWaiting counts posts that wait for a handler in vain: the connection has
-// ended. Acknowledged ones will come again. c.mu is held.
-func (c *Conn) dropWaiting(waiting []lanePosts) {
+// drop counts posts that will find no handler, because the connection has ended. Acknowledged ones
+// come again. Conn.mu is held.
+func (l *postLane) drop(waiting []lanePosts) {
 	for i := range waiting {
-		c.stats.dropPosts(&waiting[i].Posts)
+		l.c.stats.dropPosts(&waiting[i].Posts)
 	}
 }
 
-// deliverPosts calls an inline handler, or hands the posts to the connection's
-// post goroutine, which keeps their order. The error ends the connection.
-func (c *Conn) deliverPosts(d *delivery) error {
-	in, h := &c.in, d.handler
+// deliver calls an inline handler, or hands the posts to the connection's post goroutine, which
+// keeps their order. The error ends the connection.
+func (l *postLane) deliver(d *delivery) error {
+	c, h := l.c, d.handler
 	p := Posts{
 		c: c, kind: h.kind, body: d.body, batch: d.batch,
 		skip: d.skip, count: d.bodies - d.skip, last: d.last,
 	}
-	if err := c.servesPosts(h); err != nil {
-		return c.dropPosts(&p, err)
+	if err := l.refused(h); err != nil {
+		return l.refuse(&p, err)
 	}
 	if h.inline && d.last == 0 {
-		in.inline = p
-		c.runPosts(h, &in.inline)
-		in.postsDone += len(d.body)
+		c.in.inline = p
+		l.call(h, &c.in.inline)
+		c.in.answers.postsDone += len(d.body)
 		return nil
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	l := &c.posts
 	if len(l.waiting) >= maxWaitingPosts {
-		c.stats.dropPosts(&p)
-		c.m.PostsDone(len(d.body))
-		if d.last == 0 {
-			return nil
-		}
-		c.m.Close(ResourceExhausted) // one that is missing cannot be acknowledged
-		return &Error{Code: ResourceExhausted, Msg: "posts wait for their handler"}
+		c.mu.Unlock() // a missing one cannot be acknowledged
+		return l.refuse(&p, errPostsWait)
 	}
+	defer c.mu.Unlock()
 	l.waiting = append(l.waiting, lanePosts{Posts: p, handler: h, from: len(l.arena), size: len(d.body)})
 	l.arena = append(l.arena, d.body...)
 	if !l.running {
 		l.running = true
 		c.tasks.Add(1)
-		go c.postLoop()
+		go l.run()
 	}
 	return nil
 }
 
-// servesPosts says why posts of a kind find no handler.
-func (c *Conn) servesPosts(h *handler) *Error {
-	if h.posts == nil && h.post == nil {
-		return &Error{Code: Unimplemented, Msg: "no handler for posts of " + h.kind}
-	}
-	var e *Error
-	errors.As(c.allowed(h), &e)
-	return e
-}
-
-// dropPosts counts posts that find no handler. For a sender that wants to know, they
-// are not done, and no later ones may be acknowledged before them: so the connection
-// ends with err.
-func (c *Conn) dropPosts(p *Posts, err *Error) error {
+// refuse counts posts that find no handler. If their sender wants an acknowledgement, they are not
+// done, and no later ones may be acknowledged before them: the connection ends with err.
+func (l *postLane) refuse(p *Posts, err *Error) error {
+	c := l.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stats.dropPosts(p)
@@ -168,13 +152,12 @@ func (c *Conn) dropPosts(p *Posts, err *Error) error {
 	return err
 }
 
-// postLoop calls the handlers of waiting posts, one after the other, until none
-// wait.
-func (c *Conn) postLoop() {
+// run calls the handlers of waiting posts, one after the other, until none wait.
+func (l *postLane) run() {
+	c := l.c
 	defer c.tasks.Done()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := &c.posts
 	flushed := c.now()
 	for len(l.waiting) > 0 && !c.closed {
 		waiting, arena := l.waiting, l.arena
@@ -183,7 +166,7 @@ func (c *Conn) postLoop() {
 			p := &waiting[i]
 			p.body, l.kind = arena[p.from:p.from+p.size], p.kind
 			c.mu.Unlock()
-			handled := c.handlePosts(p)
+			handled := l.handle(p)
 			c.mu.Lock()
 			c.m.PostsDone(p.size)
 			if p.last != 0 && handled {
@@ -191,58 +174,68 @@ func (c *Conn) postLoop() {
 			}
 			if c.m.PostDue || c.m.AckDue > 0 && c.now()-flushed >= ackDelay {
 				flushed = c.now()
-				c.wakeWriter() // what is done is told while others still run
+				c.out.wake() // the peer learns of handled posts while others still run
 			}
 			if c.closed {
-				c.dropWaiting(waiting[i+1:])
+				l.drop(waiting[i+1:])
 				break
 			}
 		}
 		clear(waiting)
-		if frame.Mangle {
-			for i := range arena {
-				arena[i] = 0xCC
-			}
-		}
+		spoil(arena)
 		l.spare, l.spareB = waiting[:0], arena[:0]
 		if cap(arena) > keptOutput && len(l.waiting) == 0 {
 			l.spare, l.spareB = nil, nil
 		}
-		c.wakeWriter()
+		c.out.wake()
 	}
 	l.running = false
 	c.settled()
 }
 
-// handlePosts runs the handler of posts that have waited, and says whether all of
-// them have been handled: they are counted in the session then, and not before.
-func (c *Conn) handlePosts(p *lanePosts) (handled bool) {
+// refused returns the reason why posts of a kind find no handler.
+func (l *postLane) refused(h *handler) *Error {
+	if !h.servesPosts() {
+		return &Error{Code: Unimplemented, Msg: "no handler for posts of " + h.kind}
+	}
+	e, _ := errors.AsType[*Error](l.c.handlers.allowed(h))
+	return e
+}
+
+// handle runs the handler of posts that have waited, and reports whether all of them have been
+// handled. Only then they are counted in the session.
+func (l *postLane) handle(p *lanePosts) (handled bool) {
+	c := l.c
 	if p.last == 0 || c.lane == nil {
-		return c.runPosts(p.handler, &p.Posts)
+		return l.call(p.handler, &p.Posts)
 	}
 	if !c.lane.begin(c, &p.Posts) {
 		return false
 	}
-	handled = c.runPosts(p.handler, &p.Posts)
+	handled = l.call(p.handler, &p.Posts)
 	number := p.last
 	if !handled {
 		number -= uint64(p.count)
 	}
-	c.lane.end(c.m.Peer().Session.Epoch, number)
+	c.lane.end(c.m.PeerHello.Session.Epoch, number)
 	return handled
 }
 
-// runPosts calls a handler. What it returns is counted, and logged if it is a
-// panic; for the sender the posts are done, since trying again would not help.
-// Only when the connection has ended meanwhile, an error may be because of that:
-// then the posts from that one on are not handled, and all that is left of p.
-func (c *Conn) runPosts(h *handler, p *Posts) (handled bool) {
+// call calls a handler. Its errors are counted, and a panic is logged; for the sender the posts
+// are done, since trying again would not help. Only after the connection has ended, an error may be
+// because of that: then the posts from that one on are not handled, and remain in p.
+func (l *postLane) call(h *handler, p *Posts) (handled bool) {
+	c := l.c
 	for p.count > 0 {
-		done, failed := c.runSome(h, p)
-		c.failedPosts(failed)
-		if failed > 0 && c.ctx.Err() != nil {
-			p.cut(done)
-			return false
+		done, failed := l.callSome(h, p)
+		if failed > 0 {
+			c.mu.Lock()
+			c.stats.rxFailed += uint64(failed)
+			c.mu.Unlock()
+			if c.ctx.Err() != nil {
+				p.cut(done)
+				return false
+			}
 		}
 		if done == p.count {
 			return true
@@ -252,12 +245,13 @@ func (c *Conn) runPosts(h *handler, p *Posts) (handled bool) {
 	return true
 }
 
-// runSome calls a handler until it panics, or fails when the connection has ended,
-// and says how many bodies it has dealt with before that.
-func (c *Conn) runSome(h *handler, p *Posts) (done, failed int) {
+// callSome calls a handler until it panics, or fails after the connection has ended. It returns how
+// many bodies were handled before that.
+func (l *postLane) callSome(h *handler, p *Posts) (done, failed int) {
+	c := l.c
 	defer func() {
 		if cause := recover(); cause != nil {
-			_ = c.panicked(h, cause)
+			_ = c.handlers.panicked(h, cause)
 			failed++
 		}
 	}()
@@ -290,12 +284,4 @@ func (p *Posts) cut(n int) {
 		p.skip = 0
 	}
 	p.count -= n
-}
-
-func (c *Conn) failedPosts(n int) {
-	if n > 0 {
-		c.mu.Lock()
-		c.stats.rxFailed += uint64(n)
-		c.mu.Unlock()
-	}
 }

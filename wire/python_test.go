@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"cmp"
+	"encoding/hex"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // this one but SPEC.
 func TestPythonPeerReadsTheVectors(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), python(t), "-I", "testdata/peer.py", "vectors",
-		"testdata/vectors/frames.txt", "testdata/vectors/hello.txt")
+		vectors+"frames.txt", vectors+"hello.txt")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -21,6 +22,31 @@ func TestPythonPeerReadsTheVectors(t *testing.T) {
 	if got := strings.Count(string(out), "ok "); got != want {
 		t.Errorf("%d of %d vectors\n%s", got, want, out)
 	}
+}
+
+// vectors is where the codec keeps its vectors.
+const vectors = "../internal/wire/frame/testdata/vectors/"
+
+// readVectors returns the bytes of each vector in a file.
+func readVectors(t testing.TB, file string) (list [][]byte) {
+	t.Helper()
+	text, err := os.ReadFile(vectors + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		switch word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word {
+		case "name":
+			list = append(list, nil)
+		case "hex":
+			b, err := hex.DecodeString(strings.ReplaceAll(rest, " ", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list[len(list)-1] = append(list[len(list)-1], b...)
+		}
+	}
+	return list
 }
 
 // TestPythonPeersAgree runs the strict peer of testdata/live.py against itself, so

@@ -10,12 +10,12 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// Request is what a handler of HandleRequest gets. It is valid until the handler
-// returns, or until End, and used by one goroutine at a time.
+// Request is the argument of a handler of HandleRequest. It is valid until the handler returns, or
+// until End, and used by one goroutine at a time.
 type Request struct {
 	// Body is borrowed: it is valid as long as the Request.
 	Body []byte
-	// Meta is what came with the request.
+	// Meta is the metadata of the request.
 	Meta Meta
 
 	c       *Conn
@@ -55,8 +55,6 @@ func (r *Request) recycle() {
 	requests.Put(r)
 }
 
-func (r *Request) cancel(err error) { r.ctx.end(err) }
-
 // take copies the body to where it stays until the handler returns.
 func (r *Request) take(body []byte) {
 	if len(body) > 0 {
@@ -65,13 +63,13 @@ func (r *Request) take(body []byte) {
 	}
 }
 
-// Kind is the kind that was asked for.
+// Kind returns the kind of the request.
 func (r *Request) Kind() string { return r.handler.kind }
 
-// Conn is the connection that the request came on.
+// Conn returns the connection of the request.
 func (r *Request) Conn() *Conn { return r.c }
 
-// Stream is where the body goes on, nil if Body is all of it.
+// Stream returns the stream on which the body goes on, nil if Body is all of it.
 func (r *Request) Stream() *Stream { return r.body }
 
 // Respond answers. It is called once; body is copied before it returns. An answer
@@ -83,9 +81,9 @@ func (r *Request) Respond(body []byte) error {
 	r.replied = true
 	c := r.c
 	c.mu.Lock()
-	for c.full() {
-		c.mustWrite()
-		if err := c.await(r.ctx, &c.postGate); err != nil {
+	for c.out.full() {
+		c.out.mustWake()
+		if err := c.sends.room.wait(r.ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return err
 		}
@@ -95,7 +93,7 @@ func (r *Request) Respond(body []byte) error {
 		c.mu.Unlock()
 		return r.respondLong(body)
 	}
-	c.flushAndUnlock(true)
+	c.out.flushAndUnlock(true)
 	return err
 }
 
@@ -129,10 +127,10 @@ func (r *Request) Promote(head []byte) (*Stream, error) {
 	if s == nil {
 		s = c.newStream(r.slot, r.handler.kind, nil)
 		s.queue.ended = true
-		c.remote(r.slot).stream = s
+		c.slots.serve(r.slot).stream = s
 		r.body = s
 	}
-	c.flushAndUnlock(false)
+	c.out.flushAndUnlock(false)
 	return s, nil
 }
 
@@ -170,26 +168,42 @@ func (r *Request) begin() {
 	}
 }
 
-// serve runs the handler, or what it has left to do; it is the goroutine of the request.
+// serve runs the handler, or the function of Go; it is the goroutine of the request.
 func (r *Request) serve() { r.finish(r.call()) }
 
+// finish ends a request whose handler has returned err.
 func (r *Request) finish(err error) {
 	c := r.c
 	defer c.tasks.Done()
-	c.finishRequest(r, err)
+	if err == nil && r.replied && r.body != nil {
+		if e := r.body.CloseWrite(); r.ctx.Err() == nil {
+			err = e
+		}
+	}
+	c.mu.Lock()
+	c.handlers.left(r.handler.kind)
+	if err != nil {
+		_ = c.m.Fail(r.slot, asError(err))
+	}
+	was := c.slots.finish(r.slot)
+	c.out.flushAndUnlock(true)
+	if was.stream != nil {
+		was.stream.end(net.ErrClosed)
+	}
+	r.ctx.end(context.Canceled)
+	if r.block != nil {
+		r.block.release()
+	}
+	r.recycle()
 }
 
 // call calls the handler. A panic becomes an error.
 func (r *Request) call() (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = r.c.panicked(r.handler, cause)
-		}
-	}()
+	defer r.c.handlers.recovered(r.handler, &err)
 	if r.rest != nil {
 		return r.rest(r.ctx, r)
 	}
-	if err := r.c.allowed(r.handler); err != nil {
+	if err := r.c.handlers.allowed(r.handler); err != nil {
 		return err
 	}
 	if r.handler.answer == nil {
@@ -201,30 +215,6 @@ func (r *Request) call() (err error) {
 		r.reply = reply
 	}
 	return err
-}
-
-// finishRequest ends a request whose handler has returned err.
-func (c *Conn) finishRequest(r *Request, err error) {
-	if err == nil && r.replied && r.body != nil {
-		if e := r.body.CloseWrite(); r.ctx.Err() == nil {
-			err = e
-		}
-	}
-	c.mu.Lock()
-	c.left(r.handler.kind)
-	if err != nil {
-		_ = c.m.Fail(r.slot, asError(err))
-	}
-	was := c.finishSlot(r.slot)
-	c.flushAndUnlock(true)
-	if was.stream != nil {
-		was.stream.end(net.ErrClosed)
-	}
-	r.ctx.end(context.Canceled)
-	if r.block != nil {
-		r.block.release()
-	}
-	r.recycle()
 }
 
 // requestContext is the context of one request: it ends when the caller cancels,
@@ -279,8 +269,8 @@ func (c *requestContext) end(err error) {
 	c.after, c.left = nil, nil
 }
 
-// whenLeft lets f be called when the context ends, in place of what was to be; nil is
-// nothing.
+// whenLeft sets the function that is called when the context ends, in place of an earlier one; nil
+// sets none.
 func (c *requestContext) whenLeft(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -313,8 +303,7 @@ func (c *requestContext) Done() <-chan struct{} {
 	return c.done
 }
 
-// AfterFunc is what package context asks of a foreign context, so that it need
-// not start a goroutine for each child.
+// AfterFunc lets package context watch the context without a goroutine for each child.
 func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"paddock/internal/netio/handshake"
+	"paddock/internal/netio/listen"
 	"paddock/internal/process/logbound"
 	"paddock/internal/wire/machine"
 )
@@ -25,9 +28,6 @@ const (
 	// maxHandshake bounds the bytes that a peer may send in the TLS handshake: enough for a
 	// certificate chain.
 	maxHandshake = 16 << 10
-	// acceptPause and maxAcceptPause are how long to wait after an Accept that has
-	// failed for want of resources: it doubles from one to the other.
-	acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 )
 
 // Server accepts connections and starts each of them with Config. Its fields are
@@ -58,30 +58,30 @@ type Server struct {
 	// AltProtocol is another protocol served by the same listeners; nil means none.
 	AltProtocol *AltProtocol
 
-	prepare sync.Once
-	config  Config          // with defaults and the TLS of wire; set by prepare
-	ctx     context.Context // ends when the server stops; set by prepare
-	cancel  context.CancelFunc
-	tasks   sync.WaitGroup     // of every connection
-	turns   *handshake.Limiter // set by prepare
-	pauses  handshake.PenaltyBox
-	lines   logbound.Lines // about connections that were not opened
-	called  chan struct{}  // to usher: there may be a place; set by prepare
+	prepare    sync.Once
+	config     Config          // with defaults and the TLS of wire; set by prepare
+	ctx        context.Context // ends when the server stops; set by prepare
+	cancel     context.CancelFunc
+	tasks      sync.WaitGroup     // of every connection
+	handshakes *handshake.Limiter // set by prepare
+	penalties  handshake.PenaltyBox
+	lines      logbound.Lines // about connections that were not opened
+	freed      chan struct{}  // a pending connection has ended, for dequeueLoop; set by prepare
 
 	mu        sync.Mutex
 	stopped   bool
 	listeners map[net.Listener]struct{}
-	crowd     handshake.PendingSet         // connections that are opening
-	room      handshake.AcceptQueue        // connections that wait to be opened
-	ushering  bool                         // usher runs
-	opening   map[*handshake.Pending]*Conn // the crowd; nil during the TLS handshake
+	pending   handshake.PendingSet         // connections that are opening
+	queue     handshake.AcceptQueue        // connections that wait to be opened
+	dequeuing bool                         // dequeueLoop runs
+	opening   map[*handshake.Pending]*Conn // the pending ones; nil during the TLS handshake
 	conns     map[*Conn]struct{}
 	refusing  int
 	stats     ServerStats
 	past      Stats // of connections that have ended
 }
 
-// ServerStats counts what a Server has seen.
+// ServerStats holds the counts of a Server.
 type ServerStats struct {
 	Conns   int // that are open
 	Opening int // that are in the TLS handshake or before HELLO
@@ -101,51 +101,35 @@ func (s *Server) init() {
 			s.config.TLS = secureConfig(s.config.TLS, s.AltProtocol.names()...)
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, machine.HelloTimeout)
-		s.called = make(chan struct{}, 1) // it is remembered that there was a call
+		s.handshakes = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, machine.HelloTimeout)
+		s.freed = make(chan struct{}, 1) // a signal without a receiver waits
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.room = handshake.AcceptQueue{Silence: machine.HelloTimeout, Limit: secureTimeout, Heard: heard}
+		s.queue = handshake.AcceptQueue{Silence: machine.HelloTimeout, Limit: secureTimeout, Heard: heard}
 		s.listeners = map[net.Listener]struct{}{}
 		s.opening = map[*handshake.Pending]*Conn{}
 		s.conns = map[*Conn]struct{}{}
 	})
 }
 
-// Serve accepts on l, which it closes in the end. It returns nil after Shutdown or
-// Close, at once if they were called before, and else what Accept has failed with.
-// It may be called for several listeners.
+// Serve accepts on l, which it closes in the end. It returns nil after Shutdown or Close, at once
+// if they were called before, and else the error of Accept. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	s.init()
 	defer l.Close()
 	if !s.listen(l) {
 		return nil
 	}
-	pause := acceptPause
-	for {
-		nc, err := l.Accept()
-		if err == nil {
-			pause = acceptPause
-			s.admit(nc)
-			continue
-		}
-		if s.ctx.Err() != nil {
-			return nil
-		}
+	return listen.Accept(s.ctx, l, s.admit, func(err error, pause time.Duration) error {
 		if !temporary(err) {
 			return fmt.Errorf("wire: %w", err)
 		}
 		s.config.Logger.Warn("wire: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
-		select {
-		case <-s.ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, maxAcceptPause)
-	}
+		return nil
+	})
 }
 
-// temporary says whether Accept may succeed later: there are no descriptors left,
+// temporary reports whether Accept may succeed later: there are no descriptors left,
 // or the peer has gone before its turn.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
@@ -161,8 +145,8 @@ func (s *Server) listen(l net.Listener) bool {
 	return !s.stopped
 }
 
-// leave ends a connection that was open. It runs when c has failed, and waits for
-// what is left of it.
+// leave ends a connection that was open. It runs when c has failed, and waits for its remaining
+// handlers.
 func (s *Server) leave(c *Conn) {
 	defer s.tasks.Done()
 	<-c.done
@@ -182,13 +166,7 @@ func (s *Server) leave(c *Conn) {
 
 // All are the connections that are open, in no order.
 func (s *Server) All() iter.Seq[*Conn] {
-	return func(yield func(*Conn) bool) {
-		for _, c := range s.snapshot() {
-			if !yield(c) {
-				return
-			}
-		}
-	}
+	return func(yield func(*Conn) bool) { slices.Values(s.snapshot())(yield) }
 }
 
 // Total returns the Stats of all connections that were opened, added up. Connections that have
@@ -213,10 +191,7 @@ func (s *Server) snapshot() []*Conn {
 // accepted and that were not entered yet, since their peers may already have had
 // answers. s.mu is held.
 func (s *Server) openConns() []*Conn {
-	list := make([]*Conn, 0, len(s.conns)+len(s.opening))
-	for c := range s.conns {
-		list = append(list, c)
-	}
+	list := slices.Collect(maps.Keys(s.conns))
 	for _, c := range s.opening {
 		if c.entering() {
 			list = append(list, c)
@@ -225,8 +200,8 @@ func (s *Server) openConns() []*Conn {
 	return list
 }
 
-// entering says whether a connection that opens has its peer's HELLO, so that its
-// handlers may run; nil has not.
+// entering reports whether an opening connection has its peer's HELLO, so that its handlers may
+// run; nil has not.
 func (c *Conn) entering() bool { return c != nil && isClosed(c.ready) }
 
 // Stats are the counts so far.
@@ -234,7 +209,7 @@ func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats
-	stats.Conns, stats.Opening, stats.Waiting = len(s.conns), len(s.opening), s.room.Len()
+	stats.Conns, stats.Opening, stats.Waiting = len(s.conns), len(s.opening), s.queue.Len()
 	for _, c := range s.opening {
 		if c.entering() {
 			stats.Conns++

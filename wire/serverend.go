@@ -67,9 +67,9 @@ func (s *Server) refuse(nc net.Conn, text string) {
 	}()
 }
 
-// sendRefusal writes the preface and goaway, and closes nc. It reads what the peer
-// has sent meanwhile: to close with bytes unread would reset the connection, and
-// the peer might never see the reason. nc has a deadline.
+// sendRefusal writes the preface and goaway, and closes nc. It reads the bytes that the peer has
+// sent: to close with unread bytes would reset the connection, and the peer might never see the
+// reason. nc has a deadline.
 func sendRefusal(nc net.Conn, goaway *frame.Frame) {
 	defer nc.Close()
 	if _, err := nc.Write(frame.AppendFrame([]byte(frame.Preface), goaway)); err != nil {
@@ -94,26 +94,22 @@ func (s *Server) stop() (open []*Conn) {
 		_ = l.Close()
 	}
 	clear(s.listeners)
-	for c := range s.conns {
-		open = append(open, c)
-	}
-	s.room.Clear(func(nc net.Conn) { _ = nc.Close() })
+	open = s.openConns()
+	s.queue.Clear(func(nc net.Conn) { _ = nc.Close() })
 	for n, c := range s.opening {
 		switch {
 		case c == nil:
 			_ = n.Conn.Close()
-		case c.entering():
-			open = append(open, c)
-		default:
+		case !c.entering():
 			c.Abort(Unavailable)
 		}
 	}
 	return open
 }
 
-// Shutdown stops accepting, drains every connection (see Conn.Drain), and closes
-// them. What was not finished when ctx ended, or Config.DrainTimeout was over, is
-// cut off; the error names those connections and the handlers that ran.
+// Shutdown stops accepting, drains every connection (see Conn.Drain), and closes them. Work that
+// was not finished when ctx ended, or Config.DrainTimeout was over, is cut off; the error names
+// those connections and the handlers that ran.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var (
 		wg    sync.WaitGroup
@@ -141,8 +137,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close stops accepting and closes every connection. It waits for handlers, whose
-// contexts have ended, 5 s at most; the error says that some still run.
+// Close stops accepting and closes every connection. It waits for handlers, whose contexts have
+// ended, 5 s at most; the error means that some still run.
 func (s *Server) Close() error {
 	for _, c := range s.stop() {
 		c.Abort(Unavailable)
@@ -152,17 +148,8 @@ func (s *Server) Close() error {
 
 // wait waits for all that belongs to the connections.
 func (s *Server) wait() error {
-	ended := make(chan struct{})
-	go func() {
-		s.tasks.Wait()
-		close(ended)
-	}()
-	timeout := time.NewTimer(closeWait)
-	defer timeout.Stop()
-	select {
-	case <-ended:
+	if returnsWithin(closeWait, s.tasks.Wait) {
 		return nil
-	case <-timeout.C:
-		return fmt.Errorf("wire: handlers still run %v after the end of the server", closeWait)
 	}
+	return fmt.Errorf("wire: handlers still run %v after the end of the server", closeWait)
 }

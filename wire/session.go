@@ -17,10 +17,9 @@ const (
 	maxSessionLanes = 256
 )
 
-// Sessions is what a side remembers of its peers' sessions: which connections each
-// of them has, and how many acknowledged posts of each (session, index) were
-// handled, so that none is handled twice. All connections that a session may come
-// on share one. The zero value is ready; fields are set before it is used, and
+// Sessions remembers the peers' sessions: the connections of each, and how many acknowledged posts
+// of each (session, index) were handled, so that none is handled twice. All connections that a
+// session may come on share one. The zero value is ready; fields are set before it is used, and
 // methods may be called by any number of goroutines.
 //
 // A session with a connection is always remembered. One without is forgotten after
@@ -42,7 +41,7 @@ type Sessions struct {
 	stats SessionStats
 }
 
-// SessionStats counts what became of sessions.
+// SessionStats holds the counts of Sessions.
 type SessionStats struct {
 	Live, Idle int    // sessions with, and without a connection
 	Joined     uint64 // connections
@@ -227,10 +226,10 @@ func (s *Sessions) forget(counter *uint64) {
 	*counter++
 }
 
-// sessionLane is what is known of the acknowledged posts of one (session, index):
-// how many were handled, whose connection carries them now, and whether a handler
-// of an earlier connection still runs, for which the next one waits. So each number
-// is handled once, whichever connections have carried it.
+// sessionLane is the state of the acknowledged posts of one (session, index): how many were
+// handled, which connection carries them now, and whether a handler of an earlier connection still
+// runs, for which the next one waits. So each number is handled once, whichever connections have
+// carried it.
 type sessionLane struct {
 	mu      sync.Mutex
 	epoch   uint64
@@ -238,10 +237,10 @@ type sessionLane struct {
 	handled uint64 // posts with lower numbers, and this one, have been
 	owner   *Conn
 	busy    bool // a handler runs
-	changed gate // busy, or owner
+	changed cond // busy, or owner
 }
 
-// knows says whether something is remembered of the epoch.
+// knows reports whether the epoch is remembered.
 func (l *sessionLane) knows(epoch uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,24 +262,17 @@ func (l *sessionLane) claim(c *Conn, epoch, handled uint64) (before *Conn, known
 	l.used = true
 	l.handled = max(l.handled, handled)
 	before, l.owner = l.owner, c
-	l.changed.open()
+	l.changed.broadcast()
 	return before, l.handled, true
 }
 
-// begin waits for a handler of an earlier connection, and takes off p what was
-// handled. It returns false if the posts are not c's to handle any more.
+// begin waits for a handler of an earlier connection, and removes the handled posts from p. It
+// returns false if the posts are not c's to handle any more.
 func (l *sessionLane) begin(c *Conn, p *Posts) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.busy && l.owner == c {
-		changed := l.changed.wait()
-		l.mu.Unlock()
-		select {
-		case <-changed:
-		case <-c.ctx.Done():
-		}
-		l.mu.Lock()
-		if c.ctx.Err() != nil {
+		if _ = l.changed.wait(c.ctx, &l.mu); c.ctx.Err() != nil {
 			return false
 		}
 	}
@@ -303,7 +295,7 @@ func (l *sessionLane) end(epoch, number uint64) {
 	if epoch == l.epoch {
 		l.handled = max(l.handled, number)
 	}
-	l.changed.open()
+	l.changed.broadcast()
 }
 
 // leave ends c's ownership.
@@ -330,7 +322,7 @@ func (c *Conn) joinSession() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.m.Known(handled)
-	c.wakeWriter()
+	c.out.wake()
 	return nil
 }
 
@@ -345,7 +337,7 @@ func (c *Conn) leaveSession() {
 	c.config.Sessions.leave(c, c.m.Peer().Session.ID)
 }
 
-// leaves says whether the connection drains, and so comes to its end by itself.
+// leaves reports whether the connection drains, and so comes to its end by itself.
 func (c *Conn) leaves() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

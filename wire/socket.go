@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// notSentLowWater bounds what waits in the kernel in front of a small frame.
-	// Without it that is up to 4 MiB, far more than the processor's cache.
+	// notSentLowWater bounds the bytes that wait in the kernel in front of a small frame. Without
+	// it that is up to 4 MiB, far more than the processor's cache.
 	notSentLowWater = 64 << 10
 	// shortPath is the round trip below which shortBuffer is enough: 0.8 GB/s at
 	// least.
 	shortPath = 250 * time.Microsecond
-	// shortBuffer is the kernel's receive buffer on a short path. Left alone it grows
-	// to several MiB, all of which is a queue in front of small frames, and slower
-	// for bulk too. With TLS it is secureBuffer: what fills while records are decrypted.
+	// shortBuffer is the kernel's receive buffer on a short path. Left alone it grows to several
+	// MiB, all of which is a queue in front of small frames, and slower for bulk too. With TLS it
+	// is secureBuffer, which fills while records are decrypted.
 	shortBuffer  = 208 << 10
 	secureBuffer = 640 << 10
 )
@@ -35,18 +35,15 @@ type socket struct {
 	tcp *net.TCPConn    // nil: no gathering write
 
 	// The writer's.
-	out      []byte
-	written  int
-	writeErr error
-	tryOnce  func(fd uintptr) bool
-	gather   net.Buffers // what remains of vector
-	vector   net.Buffers
+	writer *nowait.Writer // nil: plain
+	gather net.Buffers    // the part of vector that was not written
+	vector net.Buffers
 
 	// The reader's.
 	in       *reader
 	handle   func() error
 	readErr  error
-	tells    bool // the kernel says whether more has come
+	tells    bool // the kernel reports whether more has come
 	fitted   bool // the receive buffer has been set for the path
 	receiver nowait.Receiver
 }
@@ -58,17 +55,17 @@ func (s *socket) init(nc net.Conn, idle time.Duration) {
 	}
 	s.open(idle)
 	if s.tls != nil {
-		s.tls.cork.attach(s.raw, s.tells)
+		s.tls.cork.attach(s.writer, s.tells)
 		s.tcp = nil
 	}
 }
 
-// open finds out what the connection beneath can do.
+// open finds the abilities of the connection beneath.
 func (s *socket) open(idle time.Duration) {
 	if s.raw = nowait.Raw(s.nc); s.raw == nil {
 		return
 	}
-	s.tryOnce = s.trySyscall
+	s.writer = nowait.NewWriter(s.nc)
 	if s.tcp, _ = s.nc.(*net.TCPConn); s.tcp != nil {
 		s.tells = tune(s.raw, idle)
 	}
@@ -86,37 +83,26 @@ func (s *socket) fit(rtt time.Duration) {
 	}
 }
 
-// canTry says whether tryWrite works.
+// canTry reports whether tryWrite works.
 func (s *socket) canTry() bool { return s.raw != nil }
 
-// tryWrite writes what the kernel takes at once. What was taken of b and still
-// waits is held: a writer must end it with writeAll.
+// tryWrite writes as much as the kernel takes at once. Bytes that were taken of b and still wait
+// are held: a writer must end them with writeAll.
 func (s *socket) tryWrite(b []byte) (n int, err error) {
 	if s.tls != nil {
 		return s.tls.tryWrite(b)
 	}
-	s.out, s.written, s.writeErr = b, 0, nil
-	if err := s.raw.Write(s.tryOnce); err != nil {
-		return 0, err
-	}
-	s.out = nil
-	return s.written, s.writeErr
+	return s.writer.TryWrite(b)
 }
 
-// held says whether tryWrite has taken what it could not write.
+// held reports whether tryWrite has taken bytes that it could not write.
 func (s *socket) held() bool { return s.tls != nil && s.tls.cork.held() }
-
-// trySyscall always says that it is done, so that RawConn.Write does not wait.
-func (s *socket) trySyscall(fd uintptr) bool {
-	s.written, s.writeErr = nowait.Send(fd, s.out)
-	return true
-}
 
 // readAll reads into r, and calls handle whenever something has come, until one of
 // them fails.
 func (s *socket) readAll(r *reader, handle func() error) error {
 	s.in, s.handle = r, handle
-	if s.tls != nil { // what has come behind the handshake
+	if s.tls != nil { // bytes that were received with the handshake
 		if err := s.tls.drain(r, handle); err != nil {
 			return err
 		}
@@ -145,10 +131,10 @@ func (s *socket) readPlain(r *reader, handle func() error) error {
 	}
 }
 
-// readReady reads until nothing is left, and returns false to wait for more. All
-// that is handled in here: leaving RawConn.Read and entering it again forgets what
-// the kernel has announced meanwhile, so that it takes a read in vain to know that
-// one must wait. Memory is taken only while there is something to read.
+// readReady reads until nothing is left, and returns false to wait for more. All of it is handled
+// in here: leaving RawConn.Read and entering it again forgets the kernel's announcements, so that
+// it takes a read in vain to know that one must wait. Memory is taken only while there is something
+// to read.
 func (s *socket) readReady(fd uintptr) (done bool) {
 	s.in.gathers = true
 	done = s.readWhatCame(fd)
@@ -182,43 +168,16 @@ func (s *socket) readWhatCame(fd uintptr) (done bool) {
 	}
 }
 
-// writeGather writes buffer[from:] with the bodies of refs at their places.
-func (c *Conn) writeGather(buffer []byte, from int, refs []ref) error {
-	s := &c.sock
-	if len(refs) == 0 {
-		return c.writeAll(buffer[from:])
+// writeVector writes the pieces of vector, and empties it.
+func (s *socket) writeVector() (n int, err error) {
+	if s.tls != nil {
+		n, err = s.tls.writeGather(s.vector)
+	} else {
+		s.gather = s.vector
+		var written int64
+		written, err = s.gather.WriteTo(s.tcp)
+		n = int(written)
 	}
-	s.vector = s.vector[:0]
-	for _, r := range refs {
-		s.vector = append(s.vector, buffer[from:r.at], r.body)
-		from = r.at
-	}
-	if from < len(buffer) {
-		s.vector = append(s.vector, buffer[from:])
-	}
-	switch {
-	case s.tls != nil:
-		n, err := s.tls.writeGather(s.vector)
-		return c.gathered(n, err)
-	case s.tcp == nil:
-		for _, b := range s.vector {
-			if err := c.writeAll(b); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	s.gather = s.vector
-	n, err := s.gather.WriteTo(s.tcp)
-	return c.gathered(int(n), err)
-}
-
-// gathered ends a gathering write of n bytes.
-func (c *Conn) gathered(n int, err error) error {
-	s := &c.sock
 	clear(s.vector[:cap(s.vector)])
-	c.mu.Lock()
-	c.stats.wrote(n)
-	c.mu.Unlock()
-	return err
+	return n, err
 }

@@ -9,5 +9,5 @@ import (
 	"paddock/internal/netio/nowait"
 )
 
-// tune does what it can elsewhere.
+// tune sets no options on other systems.
 func tune(raw syscall.RawConn, _ time.Duration) (tells bool) { return nowait.Tells(raw) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math/bits"
 	"slices"
 	"time"
@@ -13,12 +14,11 @@ import (
 	"paddock/internal/wire/machine"
 )
 
-// Stats is what a connection has counted since its start, and its state at the
-// moment. All yields it as a flat list, under the names that the original perf
-// program had and some more; each field says its name.
+// Stats holds the counts of a connection since its start, and its present state. All yields it as a
+// flat list, under the names that the original perf program had and some more; each field's comment
+// begins with its name there.
 //
-// What one side sends the other receives: once nothing is under way, Tx of one is
-// Rx of the other.
+// Once nothing is under way, Tx of one side is Rx of the other.
 type Stats struct {
 	Tx Traffic // n_tx...
 	Rx Traffic // n_rx...
@@ -50,9 +50,9 @@ type Stats struct {
 	Inflight int64 // inflight
 	Streams  int64 // streams
 	Keyed    int64 // keyed: bodies that PostKeyed holds until the peer has room
-	// QueuedBytes is queued_bytes: what was given to be sent and has not left for the
-	// socket, the present write included. Of streams it counts what waits for its turn
-	// or for credit of the connection, not what waits for credit of its own stream.
+	// QueuedBytes is queued_bytes: the bytes that were given to be sent and have not left for the
+	// socket, the present write included. Of streams it counts the bytes that wait for their turn
+	// or for credit of the connection, not bytes that wait for credit of their own stream.
 	QueuedBytes int64
 	// OldestUnsent is oldest_unsent_ms: an upper bound on the waiting time of the oldest of these
 	// bytes. Corked bytes, and small bytes whose write has not begun, have no age.
@@ -84,8 +84,8 @@ func (t Traffic) Messages() int64 {
 	return t.Posts + t.Requests + t.Responses + t.Starts + t.Stream + t.Fins
 }
 
-// Stats is a look at the counters; it takes the connection's lock for a moment. It
-// works on a connection that has ended too.
+// Stats returns the counters; it takes the connection's lock for a moment. It works on a connection
+// that has ended too.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *Conn) Stats() Stats {
 		DroppedMessages: int64(s.dropped + m.Rx.Mdrops),
 		Cancels:         both(frame.CANCEL), Resets: both(frame.RESET), Credits: both(frame.CREDIT),
 		Stale: int64(m.Rx.Stale), PostErrors: int64(s.rxFailed), Conflated: int64(s.conflated), Stall: s.stalled,
-		RTT: c.rtt.Min(),
+		RTT: c.windows.rtt.Min(),
 	}
 	st.Tx.Bytes = int64(s.txBytes)
 	for i, n := range s.perFlush {
@@ -114,17 +114,17 @@ func (c *Conn) Stats() Stats {
 func (c *Conn) gauges(st *Stats) {
 	m := c.m
 	streams := m.Ours.Streams + m.Theirs.Streams
-	st.Inflight, st.Streams, st.Keyed = int64(m.Live()-streams), int64(streams), int64(len(c.keyed))
+	st.Inflight, st.Streams, st.Keyed = int64(m.Live()-streams), int64(streams), int64(len(c.sends.keyed))
 	st.QueuedBytes = int64(len(frame.Preface)) + int64(m.Tx.Bytes) - int64(c.stats.txBytes)
-	for _, waiting := range [][]*Stream{c.out.ring, c.starved} {
+	for _, waiting := range [][]*Stream{c.out.ring, c.windows.starved} {
 		for _, s := range waiting {
 			st.QueuedBytes += int64(len(s.pend))
 		}
 	}
 	now := c.now()
 	st.OldestUnsent = c.out.age.at(now)
-	if len(c.starved) > 0 {
-		st.OldestUnsent = max(st.OldestUnsent, now-c.starvedAt)
+	if len(c.windows.starved) > 0 {
+		st.OldestUnsent = max(st.OldestUnsent, now-c.windows.starvedAt)
 	}
 }
 
@@ -161,86 +161,65 @@ func StatNames() []string {
 }
 
 // Map is All as a map of its own.
-func (s Stats) Map() map[string]int64 {
-	m := make(map[string]int64, len(statFields))
-	for name, n := range s.All() {
-		m[name] = n
-	}
-	return m
-}
+func (s Stats) Map() map[string]int64 { return maps.Collect(s.All()) }
 
 // MarshalJSON is All as an object.
 func (s Stats) MarshalJSON() ([]byte, error) { return json.Marshal(s.Map()) }
 
-// Add makes s the stats of two connections together: sums, but the longer one of
-// RTT and of OldestUnsent.
+// Add makes s the stats of two connections together: sums, but the longer one of RTT and of
+// OldestUnsent.
 func (s *Stats) Add(o Stats) {
-	s.Tx.add(o.Tx)
-	s.Rx.add(o.Rx)
-	s.Flushes += o.Flushes
-	s.Heartbeats += o.Heartbeats
-	s.DroppedBytes += o.DroppedBytes
-	s.DroppedMessages += o.DroppedMessages
-	s.Cancels += o.Cancels
-	s.Resets += o.Resets
-	s.Credits += o.Credits
-	s.Stale += o.Stale
-	s.PostErrors += o.PostErrors
-	s.Conflated += o.Conflated
-	s.Stall += o.Stall
-	s.RTT = max(s.RTT, o.RTT)
-	s.Inflight += o.Inflight
-	s.Streams += o.Streams
-	s.Keyed += o.Keyed
-	s.QueuedBytes += o.QueuedBytes
-	s.OldestUnsent = max(s.OldestUnsent, o.OldestUnsent)
-	for i, n := range o.PerFlush {
-		s.PerFlush[i] += n
+	for i := range statFields {
+		f := &statFields[i]
+		switch {
+		case f.longest:
+			*f.at(s) = max(*f.at(s), *f.at(&o))
+		case f.sum == nil:
+			*f.at(s) += *f.at(&o)
+		}
 	}
 }
 
-func (t *Traffic) add(o Traffic) {
-	t.Posts += o.Posts
-	t.Requests += o.Requests
-	t.Responses += o.Responses
-	t.Starts += o.Starts
-	t.Stream += o.Stream
-	t.Fins += o.Fins
-	t.Bytes += o.Bytes
-	t.Frames += o.Frames
-	t.Errors += o.Errors
+// statField is one entry of the flat list. Its value is a field of Stats, or a sum of some.
+type statField struct {
+	name    string
+	at      func(*Stats) *int64
+	unit    int64 // of a duration; 0 is 1
+	longest bool  // Add takes the longer one
+	sum     func(*Stats) int64
 }
 
-// statField is one entry of the flat list.
-type statField struct {
-	name  string
-	value func(*Stats) int64
+func (f *statField) value(s *Stats) int64 {
+	if f.sum != nil {
+		return f.sum(s)
+	}
+	return *f.at(s) / max(f.unit, 1)
 }
 
 var statFields = func() []statField {
 	fields := []statField{
-		{"n_flushes", func(s *Stats) int64 { return s.Flushes }},
-		{"n_rxbeats", func(s *Stats) int64 { return s.Heartbeats }},
-		{"n_dropped", func(s *Stats) int64 { return s.DroppedBytes }},
-		{"n_mdrops", func(s *Stats) int64 { return s.DroppedMessages }},
-		{"n_cancel", func(s *Stats) int64 { return s.Cancels }},
-		{"n_reset", func(s *Stats) int64 { return s.Resets }},
-		{"n_credit", func(s *Stats) int64 { return s.Credits }},
-		{"n_stale", func(s *Stats) int64 { return s.Stale }},
-		{"n_posterr", func(s *Stats) int64 { return s.PostErrors }},
-		{"n_conflated", func(s *Stats) int64 { return s.Conflated }},
-		{"n_stall_ns", func(s *Stats) int64 { return s.Stall.Nanoseconds() }},
-		{"rtt_ns", func(s *Stats) int64 { return s.RTT.Nanoseconds() }},
-		{"inflight", func(s *Stats) int64 { return s.Inflight }},
-		{"streams", func(s *Stats) int64 { return s.Streams }},
-		{"keyed", func(s *Stats) int64 { return s.Keyed }},
-		{"queued_bytes", func(s *Stats) int64 { return s.QueuedBytes }},
-		{"oldest_unsent_ms", func(s *Stats) int64 { return s.OldestUnsent.Milliseconds() }},
+		{name: "n_flushes", at: func(s *Stats) *int64 { return &s.Flushes }},
+		{name: "n_rxbeats", at: func(s *Stats) *int64 { return &s.Heartbeats }},
+		{name: "n_dropped", at: func(s *Stats) *int64 { return &s.DroppedBytes }},
+		{name: "n_mdrops", at: func(s *Stats) *int64 { return &s.DroppedMessages }},
+		{name: "n_cancel", at: func(s *Stats) *int64 { return &s.Cancels }},
+		{name: "n_reset", at: func(s *Stats) *int64 { return &s.Resets }},
+		{name: "n_credit", at: func(s *Stats) *int64 { return &s.Credits }},
+		{name: "n_stale", at: func(s *Stats) *int64 { return &s.Stale }},
+		{name: "n_posterr", at: func(s *Stats) *int64 { return &s.PostErrors }},
+		{name: "n_conflated", at: func(s *Stats) *int64 { return &s.Conflated }},
+		{name: "n_stall_ns", at: func(s *Stats) *int64 { return (*int64)(&s.Stall) }},
+		{name: "rtt_ns", at: func(s *Stats) *int64 { return (*int64)(&s.RTT) }, longest: true},
+		{name: "inflight", at: func(s *Stats) *int64 { return &s.Inflight }},
+		{name: "streams", at: func(s *Stats) *int64 { return &s.Streams }},
+		{name: "keyed", at: func(s *Stats) *int64 { return &s.Keyed }},
+		{name: "queued_bytes", at: func(s *Stats) *int64 { return &s.QueuedBytes }},
+		{name: "oldest_unsent_ms", at: func(s *Stats) *int64 { return (*int64)(&s.OldestUnsent) }, unit: int64(time.Millisecond), longest: true},
 	}
 	fields = append(fields, trafficFields("n_tx", func(s *Stats) *Traffic { return &s.Tx })...)
 	fields = append(fields, trafficFields("n_rx", func(s *Stats) *Traffic { return &s.Rx })...)
 	for i := range histogramBuckets {
-		fields = append(fields, statField{fmt.Sprintf("n_flush_%04d", 1<<i), func(s *Stats) int64 { return s.PerFlush[i] }})
+		fields = append(fields, statField{name: fmt.Sprintf("n_flush_%04d", 1<<i), at: func(s *Stats) *int64 { return &s.PerFlush[i] }})
 	}
 	slices.SortFunc(fields, func(a, b statField) int { return cmp.Compare(a.name, b.name) })
 	return fields
@@ -248,20 +227,20 @@ var statFields = func() []statField {
 
 func trafficFields(prefix string, of func(*Stats) *Traffic) []statField {
 	return []statField{
-		{prefix, func(s *Stats) int64 { return of(s).Messages() }},
-		{prefix + "post", func(s *Stats) int64 { return of(s).Posts }},
-		{prefix + "req", func(s *Stats) int64 { return of(s).Requests }},
-		{prefix + "resp", func(s *Stats) int64 { return of(s).Responses }},
-		{prefix + "start", func(s *Stats) int64 { return of(s).Starts }},
-		{prefix + "stream", func(s *Stats) int64 { return of(s).Stream }},
-		{prefix + "fin", func(s *Stats) int64 { return of(s).Fins }},
-		{prefix + "byte", func(s *Stats) int64 { return of(s).Bytes }},
-		{prefix + "frame", func(s *Stats) int64 { return of(s).Frames }},
-		{prefix + "err", func(s *Stats) int64 { return of(s).Errors }},
+		{name: prefix, sum: func(s *Stats) int64 { return of(s).Messages() }},
+		{name: prefix + "post", at: func(s *Stats) *int64 { return &of(s).Posts }},
+		{name: prefix + "req", at: func(s *Stats) *int64 { return &of(s).Requests }},
+		{name: prefix + "resp", at: func(s *Stats) *int64 { return &of(s).Responses }},
+		{name: prefix + "start", at: func(s *Stats) *int64 { return &of(s).Starts }},
+		{name: prefix + "stream", at: func(s *Stats) *int64 { return &of(s).Stream }},
+		{name: prefix + "fin", at: func(s *Stats) *int64 { return &of(s).Fins }},
+		{name: prefix + "byte", at: func(s *Stats) *int64 { return &of(s).Bytes }},
+		{name: prefix + "frame", at: func(s *Stats) *int64 { return &of(s).Frames }},
+		{name: prefix + "err", at: func(s *Stats) *int64 { return &of(s).Errors }},
 	}
 }
 
-// shellStats counts what the machine does not see. It is guarded by Conn.mu.
+// shellStats holds the counts that the machine does not see. It is guarded by Conn.mu.
 type shellStats struct {
 	txBytes      uint64
 	flushes      uint64

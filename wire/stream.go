@@ -11,9 +11,6 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// linger is how long a stream that was closed here may stay open at the peer.
-const linger = 60 * time.Second
-
 // Stream carries bytes, or messages, both ways. It is a net.Conn with two halves:
 // CloseWrite ends ours, and the peer's lives on. All methods may be called by any
 // number of goroutines at once.
@@ -39,7 +36,7 @@ type Stream struct {
 
 	mu     sync.Mutex
 	queue  receiveQueue  // guarded by mu
-	failed error         // guarded by mu; what reads get once the queue is empty
+	failed error         // guarded by mu; the error of reads once the queue is empty
 	to     *direct       // guarded by mu; of a WriteTo that waits, nil: there is none
 	cut    func()        // guarded by mu; of WhenCut, nil: none
 	arrive chan struct{} // holds a value if reads may go on
@@ -62,7 +59,7 @@ func (c *Conn) newStream(id frame.Slot, kind string, meta *Meta) *Stream {
 	return s
 }
 
-// OpenOptions are what Open may say besides the kind.
+// OpenOptions are the options of Open.
 type OpenOptions struct {
 	// First is data that goes along with OPEN, as a message. It is copied, and must
 	// fit the first credit and a frame; not together with Confirm.
@@ -72,8 +69,8 @@ type OpenOptions struct {
 	Confirm bool
 	// Meta is sent along.
 	Meta Meta
-	// SlotFree is called once, when the stream has ended on both sides, or the connection
-	// has, or nothing was sent; see CallOptions.
+	// SlotFree is called once: when the stream has ended on both sides, when the connection has
+	// ended, or if nothing was sent; see CallOptions.
 	SlotFree func()
 }
 
@@ -81,7 +78,7 @@ type OpenOptions struct {
 // peer, but with Confirm, or when no slot or no credit for First is left: until ctx
 // ends, which does not bound the stream. A refusal shows as *Error in Read and Write.
 func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, error) {
-	s, err := c.open(ctx, kind, &o)
+	s, err := c.slots.open(ctx, kind, &o)
 	if err != nil {
 		if o.SlotFree != nil {
 			o.SlotFree()
@@ -97,8 +94,9 @@ func (c *Conn) Open(ctx context.Context, kind string, o OpenOptions) (*Stream, e
 	return s, nil
 }
 
-// open sends OPEN, once there is a slot, and credit for First.
-func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, error) {
+// open sends OPEN, once there is a slot, and credit for First. Conn.mu is not held.
+func (t *slotTable) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, error) {
+	c := t.c
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -119,45 +117,45 @@ func (c *Conn) open(ctx context.Context, kind string, o *OpenOptions) (*Stream, 
 			if o.Confirm {
 				s.decision = make(chan struct{})
 			}
-			c.local(id).stream = s
-			c.whenSlotFree(id, o.SlotFree)
-			c.flushAndUnlock(false)
+			t.begin(id).stream = s
+			t.whenFree(id, o.SlotFree)
+			c.out.flushAndUnlock(false)
 			return s, nil
 		}
-		wait := &c.slotGate
+		until := &t.free
 		if errors.Is(err, ErrNoCredit) {
-			wait = &c.creditGate
+			until = &c.windows.credit
 		} else if !errors.Is(err, ErrNoSlot) {
 			err = c.notSent(err)
 			c.mu.Unlock()
 			return nil, err
 		}
-		c.mustWrite()
-		if err := c.await(ctx, wait); err != nil {
+		c.out.mustWake()
+		if err := until.wait(ctx, &c.mu); err != nil {
 			c.mu.Unlock()
 			return nil, err
 		}
 	}
 }
 
-// Kind is what the stream was opened as.
+// Kind returns the kind of the stream.
 func (s *Stream) Kind() string { return s.kind }
 
-// Meta is what came with OPEN.
+// Meta returns the metadata of OPEN.
 func (s *Stream) Meta() *Meta { return &s.meta }
 
 // Conn is the connection of the stream.
 func (s *Stream) Conn() *Conn { return s.c }
 
-// Accepted waits for the peer's decision about a stream opened with Confirm, or
-// for the head of the answer to a request whose body is the stream. It returns
-// what the peer said with it, or its refusal, an *Error.
+// Accepted waits for the peer's decision about a stream opened with Confirm, or for the head of the
+// answer to a request whose body is the stream. It returns the head that the peer sent with it, or
+// the peer's refusal, an *Error.
 func (s *Stream) Accepted(ctx context.Context) (head []byte, err error) {
 	if s.decision == nil {
 		return nil, nil
 	}
 	s.c.mu.Lock()
-	s.c.mustWrite()
+	s.c.out.mustWake()
 	s.c.mu.Unlock()
 	select {
 	case <-s.decision:
@@ -178,12 +176,11 @@ func (s *Stream) Accept(head []byte) error {
 	}
 	s.confirm = false
 	err := s.c.m.Respond(s.id, nil, head, true)
-	s.c.flushAndUnlock(false)
+	s.c.out.flushAndUnlock(false)
 	return err
 }
 
-// decide tells of RES to a stream that we have opened, or to a request whose body
-// it is.
+// decide handles RES for a stream that this side has opened, or for a request whose body it is.
 func (s *Stream) decide(head []byte, flags frame.Flags, err error) {
 	if err != nil {
 		s.end(err)
@@ -214,31 +211,14 @@ func (s *Stream) Close() error {
 	s.stopLocked(net.ErrClosed)
 	_ = s.endWriteLocked()
 	_ = s.c.m.Stop(s.id, Cancelled)
-	s.lingerLocked()
-	s.c.flushAndUnlock(false)
+	s.c.slots.linger(s)
+	s.c.out.flushAndUnlock(false)
 	s.end(net.ErrClosed)
 	return nil
 }
 
-// lingerLocked notes that the slot must be free in time. For a slot of the peer's
-// that is the peer's affair. Conn.mu is held.
-func (s *Stream) lingerLocked() {
-	if s.id.Side() != s.c.role {
-		return
-	}
-	c, i := s.c, int(s.id.Index())
-	if i > len(c.ours) || c.ours[i-1].stream != s { // the connection has ended, or the slot
-		return
-	}
-	now := c.now()
-	c.ours[i-1].until = now + linger
-	if c.ticks > now+linger {
-		c.tickAt(now+linger, now)
-	}
-}
-
-// Reset ends both halves at once; the peer's reads and writes fail with code, which
-// is not 0, and ours with net.ErrClosed. ErrSlot says that both had ended.
+// Reset ends both halves at once; the peer's reads and writes fail with code, which is not 0, and
+// ours with net.ErrClosed. ErrSlot means that both had ended.
 func (s *Stream) Reset(code Code) error { return s.abort(code, net.ErrClosed) }
 
 // abort is Reset after which reads and writes here fail with why.
@@ -249,7 +229,7 @@ func (s *Stream) abort(code Code, why error) error {
 		err = s.c.m.Cancel(s.id)
 	}
 	s.stopLocked(why)
-	s.c.flushAndUnlock(false)
+	s.c.out.flushAndUnlock(false)
 	s.end(why)
 	return err
 }
@@ -266,7 +246,7 @@ func (s *Stream) WhenCut(f func()) {
 	}
 }
 
-// cutLocked calls what WhenCut has left. Stream.mu is held.
+// cutLocked calls the function of WhenCut. Stream.mu is held.
 func (s *Stream) cutLocked() {
 	if s.cut != nil {
 		go s.cut()
@@ -274,7 +254,7 @@ func (s *Stream) cutLocked() {
 	}
 }
 
-// end fails reads with err, and drops what waits to be read.
+// end fails reads with err, and drops the bytes that wait to be read.
 func (s *Stream) end(err error) {
 	s.mu.Lock()
 	if s.failed == nil {
@@ -297,8 +277,8 @@ func (s *Stream) end(err error) {
 	s.consume(dropped)
 }
 
-// failLocked ends the stream because its connection has ended; what has come can
-// still be read. Conn.mu is held, and Stream.mu is taken under it.
+// failLocked ends the stream because its connection has ended; received bytes can still be read.
+// Conn.mu is held, and Stream.mu is taken under it.
 func (s *Stream) failLocked(err error) {
 	s.stopLocked(err)
 	s.mu.Lock()

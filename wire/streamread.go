@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
-	"time"
 
 	"paddock/internal/wire/frame"
 	"paddock/internal/wire/machine"
@@ -21,13 +19,13 @@ const reportAt = 4 << 10
 // nor, between others with bytes, the count of useless frames does.
 const maxEmpties = machine.MaxUseless
 
-// receiveQueue holds what has come for a stream. Long pieces stay where they were
-// read; short ones are copied, so that they do not hold back a block that is much
-// larger. It is guarded by Stream.mu.
+// receiveQueue holds the received bytes of a stream. Long pieces stay in the block that they were
+// read into; short ones are copied, so that they do not hold back a block that is much larger. It
+// is guarded by Stream.mu.
 type receiveQueue struct {
 	chunks  []chunk
 	first   int    // index in chunks
-	piece   []byte // what is left of the piece that is being read
+	piece   []byte // the rest of the piece that is being read
 	last    bool   // the message ends with it
 	empties int    // messages without bytes that wait; they cost no credit
 	ended   bool   // no more will come
@@ -118,10 +116,10 @@ func (q *receiveQueue) settle() {
 	}
 }
 
-// empty says whether nothing waits.
+// empty reports whether nothing waits.
 func (q *receiveQueue) empty() bool { return len(q.piece) == 0 && q.first == len(q.chunks) }
 
-// drop throws all away, and returns how many bytes are to be reported.
+// drop drops all bytes, and returns how many are to be reported.
 func (q *receiveQueue) drop() (n int) {
 	n = q.taken + len(q.piece)
 	q.piece, q.taken = nil, 0
@@ -132,9 +130,9 @@ func (q *receiveQueue) drop() (n int) {
 	return n
 }
 
-// push takes what a frame has brought. It runs on the connection's reader, which
-// lends its block. ok is false if too many messages without bytes wait.
-func (s *Stream) push(in *reader, b []byte, flags frame.Flags) (ok bool) {
+// push adds the bytes of a frame. It runs on the connection's reader, which lends its block. ok is
+// false if too many messages without bytes wait.
+func (s *Stream) push(in *dispatcher, b []byte, flags frame.Flags) (ok bool) {
 	s.mu.Lock()
 	dropped := 0
 	handed := s.handOverLocked(in, b)
@@ -163,9 +161,9 @@ func (s *Stream) push(in *reader, b []byte, flags frame.Flags) (ok bool) {
 	return ok
 }
 
-// Read reads what has come, across the borders of messages, and waits for at least
-// a byte. io.EOF is the end of the peer's half; *Error its reset or refusal;
-// os.ErrDeadlineExceeded the read deadline; else it is why the connection has ended.
+// Read returns received bytes, across the borders of messages, and waits for at least a byte.
+// io.EOF is the end of the peer's half; *Error its reset or refusal; os.ErrDeadlineExceeded the
+// read deadline; any other error the reason why the connection has ended.
 func (s *Stream) Read(p []byte) (int, error) {
 	for {
 		s.mu.Lock()
@@ -184,8 +182,8 @@ func (s *Stream) Read(p []byte) (int, error) {
 	}
 }
 
-// Readable says whether Read and ReadMsg would find something, or the end, without
-// waiting; of a long message it may be only the beginning.
+// Readable reports whether Read and ReadMsg would find bytes, or the end, without waiting; of a
+// long message it may be only the beginning.
 func (s *Stream) Readable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,9 +237,8 @@ func (s *Stream) wait() error {
 	return nil
 }
 
-// ReadMsg appends the next message to dst: what the peer gave to one WriteMsg. It
-// reads up to Config.MaxMessage bytes; ErrTooLarge is for a longer one, of which the
-// rest is still there.
+// ReadMsg appends the next message to dst: the argument of one WriteMsg of the peer. It reads up to
+// Config.MaxMessage bytes; ErrTooLarge is for a longer one, of which the rest is still there.
 func (s *Stream) ReadMsg(dst []byte) ([]byte, error) {
 	return s.ReadMsgUpTo(dst, s.c.config.MaxMessage)
 }
@@ -313,8 +310,8 @@ func (s *Stream) WriteTo(w io.Writer) (total int64, err error) {
 	}
 }
 
-// leaveTo ends what the reader of the connection does for a WriteTo, and says how much it
-// has done since that began to wait.
+// leaveTo ends the work of the connection's reader for a WriteTo, and returns the bytes that it has
+// written since that began to wait.
 func (s *Stream) leaveTo(to *direct) int64 {
 	if to == nil {
 		return 0
@@ -334,8 +331,7 @@ func (s *Stream) lose(n int) {
 	}
 }
 
-// consume gives the credit of n bytes back, which makes the window grow if it is
-// what limits the peer.
+// consume gives the credit of n bytes back, which makes the window grow if it limits the peer.
 func (s *Stream) consume(n int) {
 	if n == 0 {
 		return
@@ -345,75 +341,8 @@ func (s *Stream) consume(n int) {
 	s.tune(n)
 	c.m.Consume(s.id, n)
 	if len(c.m.Grants) > 0 || c.m.ConnDue {
-		c.flushAndUnlock(false)
+		c.out.flushAndUnlock(false)
 		return
 	}
 	c.mu.Unlock()
-}
-
-// deadline is a time that may be set and moved while others wait for it. The zero
-// value never comes.
-type deadline struct {
-	mu     sync.Mutex
-	timer  *time.Timer
-	passed chan struct{} // closed when it has come; nil: none is set
-}
-
-// set moves it to t; a zero t means never.
-func (d *deadline) set(t time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.timer != nil {
-		d.timer.Stop()
-		d.timer = nil
-	}
-	if d.passed == nil || isClosed(d.passed) {
-		d.passed = make(chan struct{})
-	}
-	if t.IsZero() {
-		return
-	}
-	passed := d.passed
-	left := time.Until(t)
-	if left <= 0 {
-		close(passed)
-		return
-	}
-	var timer *time.Timer
-	timer = time.AfterFunc(left, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.timer == timer { // not moved meanwhile
-			d.timer = nil
-			close(passed)
-		}
-	})
-	d.timer = timer
-}
-
-// wait returns what is closed when the deadline comes; nil if there is none, which
-// blocks for ever. A waiting goroutine must call wait again after set.
-func (d *deadline) wait() <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.passed == nil {
-		d.passed = make(chan struct{})
-	}
-	return d.passed
-}
-
-// over says whether it has come.
-func (d *deadline) over() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.passed != nil && isClosed(d.passed)
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

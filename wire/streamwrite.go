@@ -15,14 +15,13 @@ const copyLimit = 4 << 10
 
 // sender is the half of a stream that we send. It is guarded by Conn.mu.
 type sender struct {
-	pend    []byte      // of the present Write, what is not in the output yet
-	flags   frame.Flags // of its last frame
-	waiting bool        // pend is to be sent, though it may be empty
-	flying  int         // bytes that the writer has by reference
+	pend    []byte // the part of the present Write that is not in the output yet
+	waiting bool   // pend is to be sent, though it may be empty
+	lent    int    // bytes that the writer has by reference
 	inRing  bool
 	starved bool          // in Conn.starved
 	broken  error         // why nothing can be written any more
-	sent    chan struct{} // holds a value once pend and flying are gone
+	sent    chan struct{} // holds a value once pend is sent and nothing is lent
 	tuning  tuning
 	over    bool // nothing is read any more
 }
@@ -32,16 +31,16 @@ type sender struct {
 // stream, the error is *Error with its code; os.ErrDeadlineExceeded is the write
 // deadline. With an error n bytes were sent all the same. A Write is a message to
 // ReadMsg.
-func (s *Stream) Write(p []byte) (int, error) { return s.writeMessage(p, 0) }
+func (s *Stream) Write(p []byte) (int, error) { return s.writeMessage(p) }
 
 // WriteMsg sends p as one message, which ReadMsg returns as a whole.
 func (s *Stream) WriteMsg(p []byte) error {
-	_, err := s.writeMessage(p, 0)
+	_, err := s.writeMessage(p)
 	return err
 }
 
-// CloseWrite ends our half, behind all that was written. If the peer has stopped it,
-// the error says so, and our half has ended all the same.
+// CloseWrite ends our half, behind all that was written. If the peer has stopped it, that is the
+// error, and our half has ended all the same.
 func (s *Stream) CloseWrite() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -50,11 +49,11 @@ func (s *Stream) CloseWrite() error {
 	if ended := s.endWriteLocked(); err == nil || err == errEnded {
 		err = ended
 	}
-	s.c.flushAndUnlock(false)
+	s.c.out.flushAndUnlock(false)
 	return err
 }
 
-// errEnded is what writes get after CloseWrite.
+// errEnded is the error of writes after CloseWrite.
 var errEnded = errors.New("wire: write after CloseWrite")
 
 // endWriteLocked puts END into the output; once is enough. Conn.mu is held.
@@ -78,7 +77,7 @@ func (s *Stream) acceptLocked() {
 	}
 }
 
-func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
+func (s *Stream) writeMessage(p []byte) (int, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.writeBy.over() {
@@ -91,9 +90,9 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 		return 0, s.broken
 	}
 	s.acceptLocked()
-	done, all, err := s.writeShort(p, flags)
+	done, all, err := s.writeShort(p)
 	if all || err != nil {
-		c.wakeWriter()
+		c.out.wake()
 		c.mu.Unlock()
 		return done, err
 	}
@@ -101,9 +100,9 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 	case <-s.sent:
 	default:
 	}
-	s.pend, s.flags, s.waiting = p[done:], flags, true
+	s.pend, s.waiting = p[done:], true
 	s.lineUp()
-	c.writeFor(s)
+	c.out.writeFor(s)
 	c.mu.Unlock()
 	return s.finishWrite(len(p))
 }
@@ -111,11 +110,11 @@ func (s *Stream) writeMessage(p []byte, flags frame.Flags) (int, error) {
 // writeShort copies p into the output if it is short and no other writer waits for
 // its turn. It returns how much of it the credit allowed, and whether that was all: p
 // may be empty. Conn.mu is held.
-func (s *Stream) writeShort(p []byte, flags frame.Flags) (n int, all bool, err error) {
+func (s *Stream) writeShort(p []byte) (n int, all bool, err error) {
 	if len(p) > copyLimit || len(s.c.out.ring) > 0 || s.c.m.Queued() > maxQueued {
 		return 0, false, nil
 	}
-	n, err = s.c.m.Data(s.id, p, flags)
+	n, err = s.c.m.Data(s.id, p, 0)
 	switch {
 	case errors.Is(err, ErrNoCredit):
 		return 0, false, nil
@@ -143,7 +142,7 @@ func (s *Stream) finishWrite(size int) (int, error) {
 		if expired {
 			s.waiting = false
 		}
-		if s.flying == 0 && !s.waiting {
+		if s.lent == 0 && !s.waiting {
 			left, err := len(s.pend), error(nil)
 			if s.pend = nil; left > 0 {
 				err = cmp.Or(s.broken, os.ErrDeadlineExceeded)
@@ -167,18 +166,17 @@ func (s *Stream) lineUp() {
 // enterRing is lineUp for the case that no write is about to begin. Conn.mu is held.
 func (s *Stream) enterRing() {
 	s.lineUp()
-	s.c.mustWrite()
+	s.c.out.mustWake()
 }
 
-// send puts up to most bytes into the output. It says whether there is more that
-// could be sent in the next turn. Conn.mu is held, and the stream is out of the
-// ring.
+// send puts up to most bytes into the output. It reports whether there is more that could be sent
+// in the next turn. Conn.mu is held, and the stream is out of the ring.
 func (s *Stream) send(most int) (n int, more bool) {
 	if !s.waiting {
 		return 0, false
 	}
 	m := s.c.m
-	size, flags := min(len(s.pend), most), s.flags
+	size, flags := min(len(s.pend), most), frame.Flags(0)
 	if size < len(s.pend) {
 		flags = frame.FlagMore
 	}
@@ -186,11 +184,7 @@ func (s *Stream) send(most int) (n int, more bool) {
 	switch {
 	case errors.Is(err, ErrNoCredit):
 		if m.ConnSend == 0 && !s.starved {
-			s.starved = true
-			if len(s.c.starved) == 0 {
-				s.c.starvedAt = s.c.now()
-			}
-			s.c.starved = append(s.c.starved, s)
+			s.c.windows.starve(s)
 		}
 		return 0, false
 	case err != nil:
@@ -199,7 +193,7 @@ func (s *Stream) send(most int) (n int, more bool) {
 	}
 	if n > copyLimit {
 		s.c.out.refs = append(s.c.out.refs, ref{at: m.Mark(), body: s.pend[:n:n], stream: s})
-		s.flying += n
+		s.lent += n
 	} else {
 		m.Out = append(m.Out, s.pend[:n]...)
 	}
@@ -207,14 +201,14 @@ func (s *Stream) send(most int) (n int, more bool) {
 		return n, true
 	}
 	s.waiting = false
-	s.landed(0)
+	s.written(0)
 	return n, false
 }
 
-// landed tells that n bytes have left the caller's slice. Conn.mu is held.
-func (s *Stream) landed(n int) {
-	s.flying -= n
-	if s.flying == 0 && (!s.waiting || s.broken != nil) {
+// written records that n bytes have left the caller's slice. Conn.mu is held.
+func (s *Stream) written(n int) {
+	s.lent -= n
+	if s.lent == 0 && (!s.waiting || s.broken != nil) {
 		s.wakeWriter()
 	}
 }
@@ -232,21 +226,9 @@ func (s *Stream) stopLocked(err error) {
 		s.broken = err
 	}
 	s.waiting = false
-	if s.flying == 0 {
+	if s.lent == 0 {
 		s.wakeWriter()
 	}
-}
-
-// unstarve lines up the streams that waited for credit of the connection. c.mu is
-// held.
-func (c *Conn) unstarve() {
-	c.creditGate.open()
-	for i, s := range c.starved {
-		s.starved = false
-		s.enterRing()
-		c.starved[i] = nil
-	}
-	c.starved = c.starved[:0]
 }
 
 // directMost is the size up to which the reader of the connection writes a piece to a
@@ -256,8 +238,8 @@ const directMost = 16 << 10
 // TryWriter is a writer that can also write without waiting. See Stream.WriteTo.
 type TryWriter interface {
 	io.Writer
-	// TryWrite writes what can be written at once, which is p[:n]. If something was in the
-	// way, the Write that follows says so. It must not use the stream, nor panic.
+	// TryWrite writes as much as it can at once, p[:n]. The next Write returns the error, if there
+	// was one. It must not use the stream, nor panic.
 	TryWrite(p []byte) (n int)
 }
 
@@ -273,11 +255,11 @@ func (s *Stream) TryWrite(p []byte) (ok bool) {
 	c := s.c
 	c.mu.Lock()
 	if s.broken == nil && !s.writeBy.over() && c.m.SendRoom(s.id) >= len(p) {
-		_, ok, _ = s.writeShort(p, 0)
+		_, ok, _ = s.writeShort(p)
 	}
 	s.writing.Unlock()
 	if ok {
-		c.flushAndUnlock(true)
+		c.out.flushAndUnlock(true)
 	} else {
 		c.mu.Unlock()
 	}
@@ -290,7 +272,7 @@ type direct struct {
 	n int64 // bytes that w has taken
 }
 
-// handedOver is what a stream has given to its TryWriter, and not reported.
+// handedOver counts the bytes that a stream has given to its TryWriter, and that were not reported.
 type handedOver struct {
 	stream *Stream
 	n      int
@@ -298,7 +280,7 @@ type handedOver struct {
 
 // handOverLocked gives b to a waiting WriteTo, if no bytes are queued before it, and returns how
 // much was accepted. It runs on the connection's reader. Stream.mu is held.
-func (s *Stream) handOverLocked(in *reader, b []byte) (n int) {
+func (s *Stream) handOverLocked(in *dispatcher, b []byte) (n int) {
 	if s.to == nil || s.failed != nil || len(b) == 0 || len(b) > directMost || !s.queue.empty() {
 		return 0
 	}
@@ -308,14 +290,14 @@ func (s *Stream) handOverLocked(in *reader, b []byte) (n int) {
 	return n
 }
 
-// reportHanded gives the credit of what TryWriters have taken back. c.mu is held.
-func (c *Conn) reportHanded() {
-	for i, h := range c.in.handed {
+// reportHanded gives the credit of bytes that TryWriters have taken back. Conn.mu is held.
+func (d *dispatcher) reportHanded() {
+	for i, h := range d.handed {
 		if h.n > 0 {
 			h.stream.tune(h.n)
-			c.m.Consume(h.stream.id, h.n)
+			d.c.m.Consume(h.stream.id, h.n)
 		}
-		c.in.handed[i] = handedOver{}
+		d.handed[i] = handedOver{}
 	}
-	c.in.handed = c.in.handed[:0]
+	d.handed = d.handed[:0]
 }

@@ -59,7 +59,7 @@ func secureDialer(ctx context.Context, nc net.Conn, address string, base *tls.Co
 func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) (*secured, error) {
 	under := &cork{Conn: nc}
 	c := &secured{Conn: tls.Server(under, s.config.TLS), cork: under}
-	err := s.turns.Do(ctx, nc, n, func(shaking net.Conn) error {
+	err := s.handshakes.Do(ctx, nc, n, func(shaking net.Conn) error {
 		under.shaking = shaking
 		defer func() { under.shaking = nil }()
 		return c.handshake(ctx, s.config.TLS.NextProtos)
@@ -76,11 +76,10 @@ func (s *Server) secure(ctx context.Context, nc net.Conn, n *handshake.Pending) 
 	return c, nil
 }
 
-// isPlain says whether a handshake has failed because the peer's first bytes were
-// those of wire.
+// isPlain reports whether a handshake has failed because the peer's first bytes were those of wire.
 func isPlain(err error) bool {
-	var header tls.RecordHeaderError
-	return errors.As(err, &header) && string(header.RecordHeader[:]) == frame.Preface[:len(header.RecordHeader)]
+	header, ok := errors.AsType[tls.RecordHeaderError](err)
+	return ok && string(header.RecordHeader[:]) == frame.Preface[:len(header.RecordHeader)]
 }
 
 // handshake also holds that the peer means wire, or another one of names.
@@ -118,8 +117,8 @@ func (s *secured) Write(b []byte) (int, error) {
 	return s.writeGather(s.vector[:])
 }
 
-// writeGather encrypts what the vector holds, in records as long as they may be,
-// and gives it to the socket.
+// writeGather encrypts the pieces of the vector, in records as long as they may be, and gives them
+// to the socket.
 func (s *secured) writeGather(vector net.Buffers) (n int, err error) {
 	w := &s.cork.records
 	for _, b := range vector {
@@ -139,8 +138,8 @@ func (s *secured) writeGather(vector net.Buffers) (n int, err error) {
 	return n, s.cork.flush()
 }
 
-// tryWrite encrypts what the socket takes without waiting, and up to corkPiece
-// more: held says then that flush has something left to do.
+// tryWrite encrypts as much as the socket takes without waiting, and up to corkPiece more: held
+// then reports that flush has something left to do.
 func (s *secured) tryWrite(b []byte) (n int, err error) {
 	w := &s.cork.records
 	for n < len(b) && err == nil && !s.cork.held() {
@@ -169,8 +168,8 @@ func (s *secured) fillAll(r *reader, handle func() error) error {
 	}
 }
 
-// drain decrypts all records that have come into r, and calls handle for what they
-// bring: for as many as a block takes, together.
+// drain decrypts all received records into r, and calls handle for their bytes: for as many records
+// as a block takes, together.
 func (s *secured) drain(r *reader, handle func() error) error {
 	for {
 		n, err := s.Conn.Read(r.room())

@@ -58,11 +58,10 @@ func TokenAuth(id string, secret []byte) func(net.Conn) (*Auth, error) {
 	}
 }
 
-// VerifyTokens is a Config.Verify for an acceptor. lookup returns what TokenHash
-// made of the secret of a token. A peer that has proved to know the secret gets
-// its id as Identity; all others are refused with UNAUTHENTICATED, by the same
-// work whether the id is known or not. lookup should take the same time for both
-// as well, and must not wait.
+// VerifyTokens is a Config.Verify for an acceptor. lookup returns the TokenHash of a token's
+// secret. A peer that has proved to know the secret gets its id as Identity; all others are refused
+// with UNAUTHENTICATED, by the same work whether the id is known or not. lookup should take the
+// same time for both as well, and must not wait.
 func VerifyTokens(lookup func(id string) (hash []byte, ok bool)) func(*Conn, *Hello) error {
 	return func(c *Conn, h *Hello) error {
 		id, err := verifyToken(c, h.Auth, lookup)
@@ -111,7 +110,7 @@ func tokenMAC(key, binding []byte, id string) []byte {
 	return h.Sum(make([]byte, 0, sha256.Size+maxTokenID))
 }
 
-// tokenBinding is what only the two ends of this connection know.
+// tokenBinding returns a value that only the two ends of this connection know.
 func tokenBinding(nc net.Conn) ([]byte, error) {
 	if state, ok := tlsState(nc); ok {
 		if !state.HandshakeComplete {
@@ -125,8 +124,8 @@ func tokenBinding(nc net.Conn) ([]byte, error) {
 	return []byte(tokenLocal), nil
 }
 
-// isLocal says whether bytes to and from an address stay on this machine: that of
-// a unix socket, of loopback, or of a connection in memory.
+// isLocal reports whether bytes to and from an address stay on this machine: that of a unix socket,
+// of loopback, or of a connection in memory.
 func isLocal(a net.Addr) bool {
 	switch a := a.(type) {
 	case *net.TCPAddr:
@@ -140,8 +139,8 @@ func isLocal(a net.Addr) bool {
 	}
 }
 
-// VerifyKeys is a Config.Verify, of either side, that knows peers by PeerKey. name
-// returns what to call the owner of a key, which becomes the Identity.
+// VerifyKeys is a Config.Verify, of either side, that knows peers by PeerKey. name returns the name
+// of a key's owner, which becomes the Identity.
 func VerifyKeys(name func(sum [sha256.Size]byte) (string, bool)) func(*Conn, *Hello) error {
 	return func(c *Conn, _ *Hello) error {
 		if sum, ok := PeerKey(c); ok {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"paddock/internal/wire/machine"
 )
 
 // maxStreamWindow is how far the window of a stream grows by default: 2.7 Gbit/s
@@ -14,8 +16,8 @@ const maxStreamWindow = 16 << 20
 // other streams.
 const stallLimit = 30 * time.Second
 
-// longRate is the rate, in bytes per second, that a long path is thought to carry
-// until it has shown what it does: 1 Gbit/s.
+// longRate is the rate, in bytes per second, that a long path is assumed to carry until it was
+// measured: 1 Gbit/s.
 const longRate = 125e6
 
 const (
@@ -25,10 +27,9 @@ const (
 	// earlyPings is how many epochs ask for the round trip again: the first answer was
 	// given by a peer that had just begun.
 	earlyPings = 8
-	// shortSum is what windows together may grow to on a short path: with more in
-	// flight, bulk leaves the processor's cache, and small frames wait. With TLS it is
-	// secureSum: both ends have more to do, and each has to find some of it while the
-	// other one is at work.
+	// shortSum bounds the sum of the windows on a short path: with more in flight, bulk data leaves
+	// the processor's cache, and small frames wait. With TLS it is secureSum: both ends have more
+	// to do, and each needs some of it while the other one is at work.
 	shortSum  = 512 << 10
 	secureSum = 1 << 20
 	// earlyWindow is the window of a stream once half of its first window has been consumed, as
@@ -36,17 +37,28 @@ const (
 	// arrive whole within two round trips then, and a stream that is not read gets no more than the
 	// first window.
 	earlyWindow = 256 << 10
-	// hungry is the part of the windows that one round trip must carry to show that
+	// limitShare is the part of the windows that one round trip must carry to show that
 	// they are the limit. A peer that is given half a window at a time can be held to
 	// half of it.
-	hungry = 0.45
+	limitShare = 0.45
 )
 
-// tuning is what a stream has of the search for its window. It is guarded by
-// Conn.mu.
+// windows finds the credit of all streams of a connection. Conn.mu guards it, and is held in all
+// methods.
+type windows struct {
+	c         *Conn
+	grown     int           // bytes by which windows have grown, of all streams
+	starved   []*Stream     // streams that wait for credit of the connection
+	starvedAt time.Duration // since when
+	credit    cond          // credit of the connection
+	epoch     epoch
+	rtt       machine.RttFilter
+}
+
+// tuning is a stream's part of the search for its window. It is guarded by Conn.mu.
 type tuning struct {
 	window int // bytes that may be under way
-	grown  int // of these, what came on top of the first window
+	grown  int // of these, the bytes on top of the first window
 	epoch  uint64
 	bytes  int           // consumed in this epoch
 	read   uint64        // consumed in all
@@ -67,22 +79,23 @@ type epoch struct {
 	sum    int // of their windows
 
 	more bool // the epoch before has shown that windows are too small
-	fill int  // what longRate fills, for each stream that was busy then
+	fill int  // the window that longRate fills, for each stream that was busy then
 }
 
-// tune counts n consumed bytes. In an epoch behind one that has shown hunger, each
-// busy stream's window doubles, or becomes its part of what longRate fills. All
-// growth together is at most half of the connection's budget, so that streams which
-// grew and then stall leave room for others. Conn.mu is held.
+// tune counts n consumed bytes. In an epoch after one whose windows were too small, each busy
+// stream's window doubles, or becomes its part of the bytes that longRate fills. All growth
+// together is at most half of the connection's budget, so that streams which grew and then stall
+// leave room for others. Conn.mu is held.
 func (s *Stream) tune(n int) {
 	c, t := s.c, &s.tuning
-	e := &c.epoch
-	c.endEpoch()
+	w := &c.windows
+	e := &w.epoch
+	w.endEpoch()
 	if t.epoch != e.number {
 		t.epoch, t.bytes = e.number, 0
 	}
 	half := uint64(c.m.Self.StreamInitial) / 2
-	if early := t.read < half && t.read+uint64(n) >= half; early && !s.over && c.grown < c.shortSum() {
+	if early := t.read < half && t.read+uint64(n) >= half; early && !s.over && w.grown < w.shortSum() {
 		s.widen(earlyWindow)
 	}
 	t.read += uint64(n)
@@ -103,7 +116,8 @@ func (s *Stream) tune(n int) {
 // held.
 func (s *Stream) widen(size int) {
 	c, t := s.c, &s.tuning
-	room := int(c.m.Conn.Initial)/2 - c.grown
+	w := &c.windows
+	room := int(c.m.Conn.Initial)/2 - w.grown
 	more := min(min(size, c.config.MaxWindow)-t.window, room)
 	if more <= 0 {
 		return
@@ -111,13 +125,13 @@ func (s *Stream) widen(size int) {
 	c.m.Widen(s.id, more)
 	t.window += more
 	t.grown += more
-	c.grown += more
+	w.grown += more
 }
 
-// endEpoch begins a new epoch when a round trip has passed. c.mu is held.
-func (c *Conn) endEpoch() {
-	e := &c.epoch
-	now, rtt := c.m.HeardAt, c.rtt.Min()
+// endEpoch begins a new epoch when a round trip has passed.
+func (w *windows) endEpoch() {
+	c, e := w.c, &w.epoch
+	now, rtt := c.m.HeardAt, w.rtt.Min()
 	elapsed := now - e.since
 	if rtt == 0 || elapsed < max(rtt, epochLeast) {
 		return
@@ -129,14 +143,14 @@ func (c *Conn) endEpoch() {
 	if e.number < earlyPings {
 		c.m.Ping(now)
 	}
-	if e.busy > 0 && perTrip > hungry*float64(e.sum) && (rtt >= shortPath || e.sum < c.shortSum()) {
+	if e.busy > 0 && perTrip > limitShare*float64(e.sum) && (rtt >= shortPath || e.sum < w.shortSum()) {
 		next.more, next.fill = true, int(rtt.Seconds()*longRate)/e.busy
 	}
 	*e = next
 }
 
-func (c *Conn) shortSum() int {
-	if c.sock.tls != nil {
+func (w *windows) shortSum() int {
+	if w.c.sock.tls != nil {
 		return secureSum
 	}
 	return shortSum
@@ -146,23 +160,38 @@ func (c *Conn) shortSum() int {
 // any more. Conn.mu is held.
 func (s *Stream) leave() {
 	s.over = true
-	s.c.grown -= s.tuning.grown
+	s.c.windows.grown -= s.tuning.grown
 	s.tuning.grown = 0
 }
 
-// unread is how many bytes of the peer's wait here, of all streams. c.mu is held.
-func (c *Conn) unread() int64 {
-	w := &c.m.Conn
-	return w.Initial - w.Receive - w.Owed
+// starve notes that a stream waits for credit of the connection.
+func (w *windows) starve(s *Stream) {
+	if len(w.starved) == 0 {
+		w.starvedAt = w.c.now()
+	}
+	s.starved = true
+	w.starved = append(w.starved, s)
+}
+
+// unstarve lines up the streams that waited for credit of the connection.
+func (w *windows) unstarve() {
+	w.credit.broadcast()
+	for i, s := range w.starved {
+		s.starved = false
+		s.enterRing()
+		w.starved[i] = nil
+	}
+	w.starved = w.starved[:0]
 }
 
 // stalled returns the streams to be reset because their unread bytes leave less than half of the
 // connection's budget for the others: streams that have stood still for stallLimit, the longest
-// first, and no more than necessary. c.mu is held.
-func (c *Conn) stalled(now time.Duration) (victims []*Stream) {
+// first, and no more than necessary.
+func (w *windows) stalled(now time.Duration) (victims []*Stream) {
+	c := w.c
 	var still []*Stream
-	look := func(s *Stream) {
-		if s == nil || s.over {
+	c.slots.streams(func(s *Stream) {
+		if s.over {
 			return
 		}
 		t := &s.tuning
@@ -172,15 +201,10 @@ func (c *Conn) stalled(now time.Duration) (victims []*Stream) {
 		if now-t.stuck >= stallLimit {
 			still = append(still, s)
 		}
-	}
-	for _, l := range c.ours {
-		look(l.stream)
-	}
-	for _, r := range c.theirs {
-		look(r.stream)
-	}
+	})
 	slices.SortFunc(still, func(a, b *Stream) int { return cmp.Compare(a.tuning.stuck, b.tuning.stuck) })
-	excess := c.unread() - c.m.Conn.Initial/2
+	in := &c.m.Conn
+	excess := in.Initial - in.Receive - in.Owed - in.Initial/2 // unread bytes of all streams over half
 	for _, s := range still {
 		if excess <= 0 {
 			break

@@ -33,7 +33,7 @@ type vector struct {
 
 func readVectors(t testing.TB, file string) (vectors []vector) {
 	t.Helper()
-	f, err := os.Open("../../wire/testdata/vectors/" + file)
+	f, err := os.Open("../wire/frame/testdata/vectors/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}

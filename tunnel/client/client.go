@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -147,6 +148,24 @@ func (c *Client) all() []*target {
 	return nil
 }
 
+// each calls f with each target.
+func (c *Client) each(f func(*target)) {
+	for _, b := range c.all() {
+		if b != nil {
+			f(b)
+		}
+	}
+}
+
+// ids returns all ids, of which some may mean nothing.
+func (c *Client) ids() []uint16 {
+	ids := make([]uint16, len(c.all()))
+	for i := range ids {
+		ids[i] = uint16(i + 1)
+	}
+	return ids
+}
+
 // of is the target of an id, nil if it means nothing.
 func (c *Client) of(id uint16) *target {
 	if all := c.all(); id > 0 && int(id) <= len(all) {
@@ -215,20 +234,12 @@ type gaveUp struct{ error }
 // CloseIdle closes the connections to targets that wait for work, and those in use when
 // they are done. It is for the end.
 func (c *Client) CloseIdle() {
-	for _, b := range c.all() {
-		if b != nil {
-			b.closeIdle()
-		}
-	}
+	c.each((*target).closeIdle)
 }
 
 // wait waits for the goroutines of connections to targets. No exchange is under way.
 func (c *Client) wait() {
-	for _, b := range c.all() {
-		if b != nil {
-			b.pool.tasks.Wait()
-		}
-	}
+	c.each(func(b *target) { b.pool.tasks.Wait() })
 }
 
 // Bindings returns the result of binding each tunnel: the configured ones in their order, then
@@ -253,26 +264,21 @@ const minRetry, maxRetry = time.Second, 30 * time.Second
 func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 	c.mu.Lock()
 	c.conns[conn] = false
-	missing := make([]uint16, len(c.all()))
+	missing := c.ids()
 	c.mu.Unlock()
 	context.AfterFunc(ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.conns, conn)
 	})
-	for i := range missing {
-		missing[i] = uint16(i + 1)
-	}
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		missing = c.bind(ctx, conn, missing)
 		if len(missing) == 0 {
 			break
 		}
-		timer := time.NewTimer(wait/2 + rand.N(wait/2))
 		select {
-		case <-timer.C:
+		case <-time.After(wait/2 + rand.N(wait/2)):
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 	}
@@ -282,49 +288,60 @@ func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 // every server accepts.
 const maxBind = 32 << 10
 
-// bind asks for the tunnels with these ids, and returns the refused ones. Large lists are sent in
+// asks yields requests for the tunnels with these ids, with their targets. Large lists are sent in
 // parts: the leases of later parts run for a moment longer.
-func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missing []uint16) {
-	r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
-	var asked []*target
-	size := 0
-	for _, id := range ids {
-		b := c.of(id)
-		if b == nil {
-			continue
+func (c *Client) asks(ids []uint16) iter.Seq2[message.BindRequest, []*target] {
+	return func(yield func(message.BindRequest, []*target) bool) {
+		r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
+		var asked []*target
+		size := 0
+		for _, id := range ids {
+			b := c.of(id)
+			if b == nil {
+				continue
+			}
+			ask := b.ask(id)
+			if size += ask.Size(); size > maxBind && len(asked) > 0 {
+				if !yield(r, asked) {
+					return
+				}
+				r.Tunnels, asked, size = nil, nil, ask.Size()
+			}
+			r.Tunnels, asked = append(r.Tunnels, ask), append(asked, b)
 		}
-		ask := b.ask(id)
-		if size += ask.Size(); size > maxBind && len(asked) > 0 {
-			missing = append(missing, c.bindThese(ctx, conn, &r, asked)...)
-			r.Tunnels, asked, size = nil, nil, ask.Size()
+		if len(asked) > 0 {
+			yield(r, asked)
 		}
-		r.Tunnels, asked = append(r.Tunnels, ask), append(asked, b)
 	}
-	if len(asked) > 0 {
-		missing = append(missing, c.bindThese(ctx, conn, &r, asked)...)
-	}
-	return missing
 }
 
-// bindThese is bind for a list that fits one request.
-func (c *Client) bindThese(ctx context.Context, conn *wire.Conn, r *message.BindRequest, asked []*target) (missing []uint16) {
-	a, err := wire.Call[message.BindRequest, message.BindAnswer](ctx, conn, message.KindBind, *r)
-	if err == nil && len(a.Results) != len(asked) {
+// ask sends a request of asks.
+func ask(ctx context.Context, conn *wire.Conn, kind string, r message.BindRequest) (message.BindAnswer, error) {
+	a, err := wire.Call[message.BindRequest, message.BindAnswer](ctx, conn, kind, r)
+	if err == nil && len(a.Results) != len(r.Tunnels) {
 		err = errors.New("tunnel: the server has answered for other tunnels")
 	}
-	if err == nil && a.Hints {
-		c.takesHints(conn)
-	}
-	for i, target := range asked {
-		b := Bound{Tunnel: target.Name, Err: err}
-		if err == nil {
-			b.take(target, &a, i)
+	return a, err
+}
+
+// bind asks for the tunnels with these ids, and returns the refused ones.
+func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missing []uint16) {
+	for r, asked := range c.asks(ids) {
+		a, err := ask(ctx, conn, message.KindBind, r)
+		if err == nil && a.Hints {
+			c.takesHints(conn)
 		}
-		id := r.Tunnels[i].ID
-		if b.Err != nil {
-			missing = append(missing, id)
+		for i, target := range asked {
+			b := Bound{Tunnel: target.Name, Err: err}
+			if err == nil {
+				b.take(target, &a, i)
+			}
+			id := r.Tunnels[i].ID
+			if b.Err != nil {
+				missing = append(missing, id)
+			}
+			c.note(id, target, b)
 		}
-		c.note(id, target, b)
 	}
 	return missing
 }

@@ -79,16 +79,8 @@ func announced(trailer http.Header, list []byte) http.Header {
 // appendH2Head writes the head of a target's answer, as SPEC section 7 has it.
 func appendH2Head(dst []byte, res *http.Response, toHead bool) []byte {
 	dst = appendH2Fields(h1.AppendStatus(dst, res.StatusCode), res.Header)
-	for i, name := range sortedNames(res.Trailer) {
-		if i == 0 {
-			dst = append(dst, "Trailer: "...)
-		} else {
-			dst = append(dst, ", "...)
-		}
-		dst = append(dst, name...)
-	}
 	if len(res.Trailer) > 0 {
-		dst = append(dst, "\r\n"...)
+		dst = append(dst, "Trailer: "+strings.Join(sortedNames(res.Trailer), ", ")+"\r\n"...)
 	}
 	h := h1.Head{Status: res.StatusCode}
 	_, said := res.Header["Content-Length"]

@@ -170,9 +170,7 @@ func (p *h2Pool) leave(c *h2Conn) {
 func (p *h2Pool) remove(c *h2Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at := slices.Index(p.conns, c); at >= 0 {
-		p.conns = slices.Delete(p.conns, at, at+1)
-	}
+	p.conns = slices.DeleteFunc(p.conns, func(o *h2Conn) bool { return o == c })
 }
 
 // newest is how many connections there have been.

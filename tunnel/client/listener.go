@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,13 +68,10 @@ func (c *Client) Listen(ctx context.Context, t Tunnel) (net.Listener, error) {
 }
 
 // connections are those on which tunnels are bound.
-func (c *Client) connections() (list []*wire.Conn) {
+func (c *Client) connections() []*wire.Conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for conn := range c.conns {
-		list = append(list, conn)
-	}
-	return list
+	return slices.Collect(maps.Keys(c.conns))
 }
 
 // note records the result of binding the tunnel. A lost connection is no refusal: the next one asks

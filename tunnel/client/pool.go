@@ -79,9 +79,7 @@ func (p *pool) put(b *backend) {
 func (p *pool) remove(b *backend) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at := slices.Index(p.idle, b); at >= 0 {
-		p.idle = slices.Delete(p.idle, at, at+1)
-	}
+	p.idle = slices.DeleteFunc(p.idle, func(o *backend) bool { return o == b })
 }
 
 // size is how many wait.

@@ -113,7 +113,7 @@ func (c *Client) serveRequest(ctx context.Context, r *wire.Request) error {
 		return nil
 	}
 	v.b = b
-	sent, err := b.sendNow(v.whole)
+	sent, err := b.now.TryWrite(v.whole)
 	if err == nil && sent < len(v.whole) {
 		r.Go(func(context.Context, *wire.Request) error { return v.serveWaiting(b, sent) })
 		return nil
@@ -216,17 +216,6 @@ func (v *visit) answer() error {
 		return v.stream(v.st)
 	}
 	return v.answerRequest(v.r)
-}
-
-// sendNow writes as much of a request as the socket takes.
-func (b *backend) sendNow(request []byte) (n int, err error) {
-	b.request = request
-	err = b.quiet.Raw.Write(b.send)
-	b.request = nil
-	if err != nil {
-		return 0, err
-	}
-	return b.sent, b.sentErr
 }
 
 // readHead reads the next head of the answer, of 1xx too.

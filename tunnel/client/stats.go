@@ -36,15 +36,13 @@ func (c *Client) Stats() Stats {
 		Bytes: c.budget.used.Load(), Full: n.full.Load(), Hints: n.hints.Load(), Dials: n.dials.Load(), DialsFailed: n.failed.Load(),
 		DialsSpared: n.spared.Load(), Retries: n.retries.Load(), Direct: int(c.directs.Load()), DirectFailed: n.directFailed.Load(),
 	}
-	for _, b := range c.all() {
-		if b != nil {
-			s.Inflight += int(b.inflight.Load())
-			s.Idle += b.pool.size()
-			if b.h2 != nil {
-				s.Shared += b.h2.size()
-			}
+	c.each(func(b *target) {
+		s.Inflight += int(b.inflight.Load())
+		s.Idle += b.pool.size()
+		if b.h2 != nil {
+			s.Shared += b.h2.size()
 		}
-	}
+	})
 	return s
 }
 

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 
 	"paddock/tunnel/internal/message"
 	"paddock/wire"
@@ -22,57 +21,22 @@ type Trial struct {
 // each target once. Nothing is bound, and a running client of the same identity is not affected.
 // The error is about the whole call: there are no results.
 func (c *Client) Try(ctx context.Context, conn *wire.Conn) ([]Trial, error) {
-	r := message.BindRequest{Version: message.Version, SmallMax: c.config.SmallMax}
-	var asked []*target
 	var trials []Trial
-	size := 0
-	for i, b := range c.all() {
-		if b == nil {
-			continue
+	var all []*target
+	for r, asked := range c.asks(c.ids()) {
+		a, err := ask(ctx, conn, message.KindTry, r)
+		if err != nil {
+			return nil, err
 		}
-		ask := b.ask(uint16(i + 1))
-		if size += ask.Size(); size > maxBind && len(r.Tunnels) > 0 {
-			if err := tryThese(ctx, conn, &r, &trials); err != nil {
-				return nil, err
-			}
-			size = ask.Size()
+		for i, b := range asked {
+			var would Bound
+			would.take(b, &a, i)
+			trials = append(trials, Trial{Tunnel: b.Name, Where: would.Where, Err: would.Err, Direct: would.Direct, Group: would.Group})
 		}
-		r.Tunnels, asked = append(r.Tunnels, ask), append(asked, b)
+		all = append(all, asked...)
 	}
-	if err := tryThese(ctx, conn, &r, &trials); err != nil {
-		return nil, err
-	}
-	for i, b := range asked {
-		trials[i].Tunnel = b.Name
-	}
-	tryTargets(ctx, asked, trials)
+	tryTargets(ctx, all, trials)
 	return trials, nil
-}
-
-// tryThese asks for the tunnels of r, which it empties, and appends the results.
-func tryThese(ctx context.Context, conn *wire.Conn, r *message.BindRequest, trials *[]Trial) error {
-	if len(r.Tunnels) == 0 {
-		return nil
-	}
-	a, err := wire.Call[message.BindRequest, message.BindAnswer](ctx, conn, message.KindTry, *r)
-	if err != nil {
-		return err
-	}
-	if len(a.Results) != len(r.Tunnels) {
-		return errors.New("tunnel: the server has answered for other tunnels")
-	}
-	for i, got := range a.Results {
-		t := Trial{Where: got.Where, Direct: got.Direct}
-		switch group := r.Tunnels[i].Group; {
-		case got.Code != 0:
-			t.Where, t.Err = "", a.Refusal(i, group)
-		case a.Groups:
-			t.Group = group
-		}
-		*trials = append(*trials, t)
-	}
-	r.Tunnels = nil
-	return nil
 }
 
 // maxTries is how many targets are dialed at once.

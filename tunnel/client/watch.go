@@ -21,8 +21,7 @@ import (
 type watching struct {
 	quiet   *relay.QuietReader // nil: it cannot be watched
 	watched bool               // its goroutine runs; set once, by the pool
-	request []byte             // that send writes
-	send    func(fd uintptr) bool
+	now     *nowait.Writer     // with quiet
 
 	mu      sync.Mutex
 	written sync.Cond   // of mu: writing is over
@@ -41,10 +40,7 @@ type watching struct {
 func (b *backend) initWatching() {
 	b.written.L = &b.mu
 	if b.quiet = relay.NewQuietReader(b.conn); b.quiet != nil {
-		b.send = func(fd uintptr) bool {
-			b.sent, b.sentErr = nowait.Send(fd, b.request)
-			return true
-		}
+		b.now = nowait.NewWriter(b.conn)
 	}
 }
 

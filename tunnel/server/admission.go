@@ -117,30 +117,30 @@ func overloaded(err error) error {
 
 // share counts the current work of one identity over all of its tunnels, if the server bounds it.
 type share struct {
-	leases int          // guarded by Server.mu; of the identity, not dropped
+	leases int          // guarded by registry.mu; of the identity, not dropped
 	used   atomic.Int64 // permits that are out
 }
 
-// lane is where visitors of a lease, one member's, take their permits. s.mu is held.
-func (s *Server) lane(c *lease) Lane {
-	lane := s.admission.Lane(c.where)
-	if s.MaxInflight == nil {
+// lane is where visitors of a lease, one member's, take their permits. mu is held.
+func (reg *registry) lane(c *lease) Lane {
+	lane := reg.s.admission.Lane(c.where)
+	if reg.s.MaxInflight == nil {
 		return lane
 	}
-	of := s.shares[c.identity]
+	of := reg.shares[c.identity]
 	if of == nil {
 		of = &share{}
-		s.shares[c.identity] = of
+		reg.shares[c.identity] = of
 	}
 	of.leases++
-	return &sharedLane{Lane: lane, share: of, most: func() int { return s.MaxInflight(c.identity) }}
+	return &sharedLane{Lane: lane, share: of, most: func() int { return reg.s.MaxInflight(c.identity) }}
 }
 
-// unshare undoes lane. s.mu is held.
-func (s *Server) unshare(c *lease) {
+// unshare undoes lane. reg.mu is held.
+func (reg *registry) unshare(c *lease) {
 	if l, ok := c.lane.(*sharedLane); ok {
 		if l.share.leases--; l.share.leases == 0 {
-			delete(s.shares, c.identity)
+			delete(reg.shares, c.identity)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestLinkThatSaysNothing(t *testing.T) {
 		_, stop := n.client("bus-17", lost)
 		synctest.Wait()
 		time.Sleep(time.Minute) // it is well
-		owner := n.server.routes.find("bus-17.example", "").all()[0].owner.Load()
+		owner := n.server.registry.routes.find("bus-17.example", "").all()[0].owner.Load()
 		if err := owner.shed(); err != nil {
 			t.Errorf("well: %v", err)
 		}
@@ -101,7 +101,7 @@ func TestLinkThatTakesNothing(t *testing.T) {
 			statuses <- res.StatusCode
 		}()
 	}
-	owner := p.server.routes.find("thin.example.com", "").all()[0].owner.Load()
+	owner := p.server.registry.routes.find("thin.example.com", "").all()[0].owner.Load()
 	p.Eventually("the link takes it all", func() bool { return owner.session.lead().OldestUnsent() > 300*time.Millisecond })
 	for range 20 {
 		if res, body := p.Get("thin.example.com", "/"); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || !strings.Contains(body, "connection") {

@@ -15,21 +15,21 @@ import (
 // group. A client joins by the group's name; its settings must match those of the first member.
 
 // endpointFor returns the endpoint where an identity may have its binding, nil if the name is free.
-// The error wraps ErrNameHeld, or ErrOverloaded. s.mu is held.
-func (s *Server) endpointFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *endpoint, err error) {
+// The error wraps ErrNameHeld, or ErrOverloaded. mu is held.
+func (reg *registry) endpointFor(identity string, ask *message.BindAsk, b tunnel.Binding) (p *endpoint, err error) {
 	if b.Protocol == tunnel.TCP {
-		if p = s.at(identity, b, ask.ID); p != nil {
+		if p = reg.at(identity, b, ask.ID); p != nil {
 			err = p.admits(identity, b)
 		}
 	} else {
-		for _, table := range []*routes{&s.routes, &s.names} { // a name is whole, whatever is carried for it
+		for _, table := range []*routes{&reg.routes, &reg.names} { // a name is whole, whatever is carried for it
 			for _, other := range table.of(b.Host) {
 				if err = other.admits(identity, b); err != nil {
 					return nil, err
 				}
 			}
 		}
-		p = s.table(b.Protocol).exactly(b.Host, b.Path)
+		p = reg.table(b.Protocol).exactly(b.Host, b.Path)
 	}
 	if err != nil || p == nil {
 		return nil, err
@@ -37,23 +37,23 @@ func (s *Server) endpointFor(identity string, ask *message.BindAsk, b tunnel.Bin
 	return p, p.admitsOneMore(identity, ask)
 }
 
-// at is the endpoint of an address. s.mu is held.
-func (s *Server) at(identity string, b tunnel.Binding, id uint16) *endpoint {
-	if p := s.addresses[b.Address]; p != nil {
+// at is the endpoint of an address. reg.mu is held.
+func (reg *registry) at(identity string, b tunnel.Binding, id uint16) *endpoint {
+	if p := reg.addresses[b.Address]; p != nil {
 		return p
 	}
 	if b.Group != "" {
-		for _, p := range s.addresses {
+		for _, p := range reg.addresses {
 			if p.at.Address == b.Address { // the same text, such as localhost
 				return p
 			}
 		}
 	}
-	return s.sameAsked(identity, b, id)
+	return reg.sameAsked(identity, b, id)
 }
 
 // admits reports whether an identity may have b, which has the same host or address as the
-// endpoint: if others hold it, only as a member of their group. Server.mu is held.
+// endpoint: if others hold it, only as a member of their group. registry.mu is held.
 func (p *endpoint) admits(identity string, b tunnel.Binding) error {
 	for _, c := range p.all() {
 		switch {
@@ -74,7 +74,7 @@ func (p *endpoint) admits(identity string, b tunnel.Binding) error {
 }
 
 // admitsOneMore reports whether an identity may join the members of the endpoint. All members must
-// require the same of visitors: otherwise one would be a way around it. Server.mu is held.
+// require the same of visitors: otherwise one would be a way around it. registry.mu is held.
 func (p *endpoint) admitsOneMore(identity string, ask *message.BindAsk) error {
 	all := p.all()
 	for _, c := range all {
@@ -99,30 +99,29 @@ const maxNames = 8
 // errNoNames is the refusal of a client that has asked for no host.
 var errNoNames = fmt.Errorf("%w: this server chooses no names: ask for a host", tunnel.ErrDenied)
 
-// chosenName is a name of the policy's, in the normal form.
-func chosenName(n tunnel.Namer, identity string, id uint16, try int) (string, error) {
-	host, err := n.Name(identity, id, try)
-	if err != nil {
-		return "", err
+// anyName calls with with the names that the policy has for a tunnel without a host, one after the
+// other, until the error is not that the name is held. Each name is set in b before.
+func (s *Server) anyName(identity string, id uint16, b *tunnel.Binding, with func() (wire.Code, error)) (wire.Code, error) {
+	if b.Protocol != tunnel.HTTP || b.Host != "" {
+		return with()
 	}
-	return hostname.Normalise(host)
-}
-
-// grantAny grants the first free name that the policy has for a tunnel, and sets it in b.
-func (s *Server) grantAny(x *session, ask *message.BindAsk, b *tunnel.Binding) (c *lease, code wire.Code, err error) {
 	namer, ok := s.Policy.(tunnel.Namer)
 	if !ok {
-		return nil, wire.PermissionDenied, errNoNames
+		return wire.PermissionDenied, errNoNames
 	}
 	for try := range maxNames {
-		if b.Host, err = chosenName(namer, x.identity, ask.ID, try); err != nil {
-			return nil, wire.PermissionDenied, err
+		var err error
+		if b.Host, err = namer.Name(identity, id, try); err == nil {
+			b.Host, err = hostname.Normalise(b.Host)
 		}
-		if c, code, err = s.grant(x, ask, *b); !errors.Is(err, tunnel.ErrNameHeld) {
-			return c, code, err
+		if err != nil {
+			return wire.PermissionDenied, err
+		}
+		if code, err := with(); !errors.Is(err, tunnel.ErrNameHeld) {
+			return code, err
 		}
 	}
-	return nil, wire.AlreadyExists, tunnel.ErrNameHeld
+	return wire.AlreadyExists, tunnel.ErrNameHeld
 }
 
 // try serves tunnel.try.
@@ -150,21 +149,10 @@ func (s *Server) tryOne(identity string, ask *message.BindAsk) (where string, co
 	if err != nil {
 		return "", wire.InvalidArgument, err
 	}
-	if b.Protocol != tunnel.HTTP || b.Host != "" {
-		return s.mayBind(identity, ask, b)
-	}
-	namer, ok := s.Policy.(tunnel.Namer)
-	if !ok {
-		return "", wire.PermissionDenied, errNoNames
-	}
-	for try := range maxNames {
-		if b.Host, err = chosenName(namer, identity, ask.ID, try); err != nil {
-			return "", wire.PermissionDenied, err
-		}
-		if where, code, err = s.mayBind(identity, ask, b); !errors.Is(err, tunnel.ErrNameHeld) {
-			break
-		}
-	}
+	code, err = s.anyName(identity, ask.ID, &b, func() (code wire.Code, err error) {
+		where, code, err = s.mayBind(identity, ask, b)
+		return code, err
+	})
 	return where, code, err
 }
 
@@ -173,16 +161,16 @@ func (s *Server) mayBind(identity string, ask *message.BindAsk, b tunnel.Binding
 	if err := s.allowed(identity, b); err != nil {
 		return "", wire.PermissionDenied, err
 	}
-	s.mu.Lock()
-	p, err := s.endpointFor(identity, ask, b)
-	s.mu.Unlock()
+	s.registry.mu.Lock()
+	p, err := s.registry.endpointFor(identity, ask, b)
+	s.registry.mu.Unlock()
 	switch {
 	case err != nil:
 		return "", codeOf(err), err
 	case b.Protocol != tunnel.TCP || p != nil:
 		return b.String(), 0, nil
 	}
-	l, err := listen(b.Address)
+	l, err := listenTCP(b.Address)
 	if err != nil {
 		return "", wire.Unavailable, fmt.Errorf("tunnel: %w", err)
 	}

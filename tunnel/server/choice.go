@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"paddock/wire"
@@ -25,10 +26,8 @@ type choice struct {
 func (p *endpoint) choose(class Class, before []*lease) choice {
 	c := choice{endpoint: p, members: p.all(), class: class}
 	for i, m := range c.members {
-		for _, b := range before {
-			if m == b {
-				c.tried |= 1 << i
-			}
+		if slices.Contains(before, m) {
+			c.tried |= 1 << i
 		}
 	}
 	return c

@@ -36,7 +36,7 @@ func TestChoicesAtOnce(t *testing.T) {
 	for _, agent := range []string{"one", "two", "six"} {
 		m.joins(agent, says(agent))
 	}
-	p := m.server.routes.find("example.com", "/")
+	p := m.server.registry.routes.find("example.com", "/")
 	members := p.all()
 	left := make(chan struct{})
 	var all sync.WaitGroup
@@ -141,9 +141,9 @@ func TestHope(t *testing.T) {
 func TestFates(t *testing.T) {
 	m := newMembers(t, &Server{})
 	m.joins("one", says("one"))
-	m.server.mu.Lock()
-	conn := m.server.sessions["one"].lead()
-	m.server.mu.Unlock()
+	m.server.registry.mu.Lock()
+	conn := m.server.registry.sessions["one"].lead()
+	m.server.registry.mu.Unlock()
 	for _, c := range []struct {
 		err  error
 		want outcome

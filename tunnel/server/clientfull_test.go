@@ -117,7 +117,7 @@ func TestShareOfAnIdentity(t *testing.T) {
 	}
 	_ = conn.Close()
 	p.idle()
-	if len(p.server.shares) != 1 {
-		t.Errorf("%d shares of one identity", len(p.server.shares))
+	if len(p.server.registry.shares) != 1 {
+		t.Errorf("%d shares of one identity", len(p.server.registry.shares))
 	}
 }

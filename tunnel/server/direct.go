@@ -170,8 +170,6 @@ func (s *Server) watchStream(st *wire.Stream, conn net.Conn) *watchedStream {
 
 // await waits for the channel, and answers it.
 func (v *watchedStream) await(ctx context.Context, a *pendingTicket, wait time.Duration) (*relay.DirectChannel, error) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case c := <-a.came:
 		_ = c.SetWriteDeadline(time.Now().Add(relay.DirectTime))
@@ -183,7 +181,7 @@ func (v *watchedStream) await(ctx context.Context, a *pendingTicket, wait time.D
 		return c, nil
 	case err := <-v.ended:
 		return nil, err
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil, errNoChannel
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -56,13 +56,13 @@ func (p *endpoint) of(identity string) *lease {
 	return nil
 }
 
-// add makes a lease one of the endpoint. Server.mu is held.
+// add makes a lease one of the endpoint. registry.mu is held.
 func (p *endpoint) add(c *lease) {
 	all := append(slices.Clone(p.all()), c)
 	p.members.Store(&all)
 }
 
-// remove takes a lease out, and reports whether that was the last. Server.mu is held.
+// remove takes a lease out, and reports whether that was the last. registry.mu is held.
 func (p *endpoint) remove(c *lease) (last bool) {
 	all := slices.DeleteFunc(slices.Clone(p.all()), func(o *lease) bool { return o == c })
 	p.members.Store(&all)
@@ -70,16 +70,9 @@ func (p *endpoint) remove(c *lease) (last bool) {
 }
 
 // served reports whether a client is connected that can serve it.
-func (p *endpoint) served() bool {
-	for _, c := range p.all() {
-		if c.owner.Load() != nil {
-			return true
-		}
-	}
-	return false
-}
+func (p *endpoint) served() bool { return p.here() > 0 }
 
-// here is how many are.
+// here returns how many clients are connected.
 func (p *endpoint) here() (n int) {
 	for _, c := range p.all() {
 		if c.owner.Load() != nil {
@@ -153,11 +146,9 @@ func (p *endpoint) wait(ctx context.Context, l *tunnel.Limits) error {
 	if p.served() { // it came back before this visitor was registered
 		return nil
 	}
-	timer := time.NewTimer(l.Return)
-	defer timer.Stop()
 	select {
 	case <-back:
-	case <-timer.C:
+	case <-time.After(l.Return):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -178,9 +169,9 @@ type lease struct {
 	owner    atomic.Pointer[owner]
 	chosen   uint64       // guarded by endpoint.choosing; endpoint.turn when it was chosen last
 	coming   atomic.Int64 // visitors that it was chosen for, and that are not admitted yet
-	expiry   *time.Timer  // guarded by Server.mu; nil while a connection holds it
-	dropped  bool         // guarded by Server.mu; it is no lease any more
-	last     uint16       // guarded by Server.mu; the tunnel of its identity that had it last
+	expiry   *time.Timer  // guarded by registry.mu; nil while a connection holds it
+	dropped  bool         // guarded by registry.mu; it is no lease any more
+	last     uint16       // guarded by registry.mu; the tunnel of its identity that had it last
 }
 
 // owner is the session that serves a lease at present.

@@ -82,7 +82,7 @@ func (x *exchange) admit() (Reason, error) {
 		return Malformed, errors.Join(errors.New("host or method"), err)
 	}
 	path := r.Path()
-	if x.endpoint = s.routes.find(host, path); x.endpoint == nil {
+	if x.endpoint = s.registry.routes.find(host, path); x.endpoint == nil {
 		return NoRoute, errors.New("no tunnel")
 	}
 	if r.serverName != "" && r.serverName != host && !s.leadsTo(r.serverName, path, x.endpoint) {
@@ -107,7 +107,7 @@ func (s *Server) leadsTo(serverName, path string, p *endpoint) bool {
 	if err != nil {
 		return false
 	}
-	named := s.routes.find(name, path)
+	named := s.registry.routes.find(name, path)
 	return named != nil && named.sameClients(p)
 }
 
@@ -313,7 +313,7 @@ func (x *exchange) again(why error) error {
 	x.answered(reasonOf(x.r.ctx, why))
 	lost := became != outcomeRefused
 	if lost {
-		x.s.lost(x.owner.session, x.conn)
+		x.s.registry.lost(x.owner.session, x.conn)
 	}
 	next, failed := x.s.admit(x.r.ctx, x.endpoint, x, x.tries.before(), lost)
 	switch {

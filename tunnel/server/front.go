@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock/internal/netio/h1"
+	"paddock/internal/netio/listen"
 	"paddock/tunnel/internal/relay"
 )
 
@@ -42,7 +43,7 @@ func (s *Server) Serve(l net.Listener, config *tls.Config) error {
 type front struct {
 	s        *Server
 	http2    *http.Server
-	handed   *handed
+	handed   *listen.Handover
 	clock    clock
 	stopping atomic.Bool
 	visits   sync.WaitGroup // a goroutine for each connection that net/http does not have
@@ -56,7 +57,7 @@ func (s *Server) front(at net.Addr) *front {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
-	return &front{s: s, handed: newHanded(at), conns: map[*h1Conn]struct{}{}, http2: &http.Server{
+	return &front{s: s, handed: listen.NewHandover(at), conns: map[*h1Conn]struct{}{}, http2: &http.Server{
 		Handler:                      s,
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            s.limits.Head,
@@ -82,7 +83,7 @@ func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) e
 	defer stop()
 	var http2 sync.WaitGroup
 	http2.Go(func() { _ = f.http2.Serve(f.handed) }) // ends with its Shutdown
-	s.accept(s.visitors(l), &f.visits, func(conn net.Conn) {
+	s.accept(&visitors{l, s}, &f.visits, func(conn net.Conn) {
 		if first, ok := conn.(*visitor).introduced(); ok {
 			visit(conn, first)
 		}
@@ -138,39 +139,9 @@ func (f *front) leave(c *h1Conn) {
 	delete(f.conns, c)
 }
 
-// handed is the listener of net/http: it accepts the connections that are given to it.
-type handed struct {
-	at     net.Addr
-	conns  chan net.Conn // unbuffered: give waits until it is accepted
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newHanded(at net.Addr) *handed {
-	return &handed{at: at, conns: make(chan net.Conn), closed: make(chan struct{})}
-}
-
-// give hands a connection over, or closes it after the listener has closed.
-func (h *handed) give(conn net.Conn) {
-	select {
-	case h.conns <- conn:
-	case <-h.closed:
+// handOver hands a connection over to net/http, or closes it after the front has closed.
+func (f *front) handOver(conn net.Conn) {
+	if !f.handed.Give(conn) {
 		_ = conn.Close()
 	}
 }
-
-func (h *handed) Accept() (net.Conn, error) {
-	select {
-	case conn := <-h.conns:
-		return conn, nil
-	case <-h.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (h *handed) Close() error {
-	h.once.Do(func() { close(h.closed) })
-	return nil
-}
-
-func (h *handed) Addr() net.Addr { return h.at }

@@ -52,7 +52,7 @@ func TestHTTP2BodiesAreCounted(t *testing.T) {
 		p.idle()
 	}
 	stop()
-	p.Eventually("somebody serves the name", func() bool { return p.server.routes.find("example.com", "/").all()[0].owner.Load() == nil })
+	p.Eventually("somebody serves the name", func() bool { return p.server.registry.routes.find("example.com", "/").all()[0].owner.Load() == nil })
 	res, err := h2Visitor(t).Do(p.Request(http.MethodPost, "example.com", "/", strings.NewReader("x")))
 	if err != nil {
 		t.Fatal(err)

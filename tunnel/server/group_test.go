@@ -507,11 +507,11 @@ func TestGroupIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
 	for i := range maxMembers + 1 {
 		x := &session{server: s, identity: fmt.Sprint(i), leases: map[uint16]*lease{}}
-		_, err = s.lease(x, ask, b)
+		_, err = s.registry.lease(x, ask, b)
 		if (err != nil) != (i == maxMembers) {
 			t.Fatalf("%d: %v", i, err)
 		}

@@ -111,7 +111,7 @@ func (c *h1Conn) serve() {
 			break
 		}
 		if errors.Is(err, errHTTP2) {
-			c.f.handed.give(&begun{Conn: c.conn, first: bytes.Clone(c.buffers.in[c.r:c.w])})
+			c.f.handOver(&begun{Conn: c.conn, first: bytes.Clone(c.buffers.in[c.r:c.w])})
 			c.rest()
 			return
 		}

@@ -392,7 +392,7 @@ func TestIntroducedCrowd(t *testing.T) {
 			_ = w.Close()
 		}
 		synctest.Wait()
-		if n := len(p.server.heads.each); n != 0 || p.server.heads.now() != 0 {
+		if n := len(p.server.visitorConns.each); n != 0 || p.server.visitorConns.now() != 0 {
 			t.Errorf("%d addresses are remembered", n)
 		}
 	})

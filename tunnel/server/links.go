@@ -86,7 +86,7 @@ func (x *session) behind() bool {
 }
 
 // admits reports whether a connection comes beside those of the session, or in place of one
-// of several: it is of the same life of the same client. Server.mu is held.
+// of several: it is of the same life of the same client. registry.mu is held.
 func (x *session) admits(conn *wire.Conn) bool {
 	mine, its := x.lead().Peer().Session, conn.Peer().Session
 	if mine == nil || its == nil || mine.ID != its.ID || mine.Epoch != its.Epoch {
@@ -97,7 +97,7 @@ func (x *session) admits(conn *wire.Conn) bool {
 }
 
 // join adds a connection that is admitted, and returns the one whose place it has taken,
-// or nil. Server.mu is held.
+// or nil. registry.mu is held.
 func (x *session) join(conn *wire.Conn) (before *wire.Conn, err error) {
 	links := slices.Clone(x.all())
 	at := slices.IndexFunc(links, func(l *link) bool { return l.Peer().Session.Index == conn.Peer().Session.Index })
@@ -114,7 +114,7 @@ func (x *session) join(conn *wire.Conn) (before *wire.Conn, err error) {
 	return before, nil
 }
 
-// part takes a connection out, unless it is the last one. Server.mu is held.
+// part takes a connection out, unless it is the last one. registry.mu is held.
 func (x *session) part(conn *wire.Conn) (last bool) {
 	links := x.all()
 	if len(links) == 1 {
@@ -184,9 +184,9 @@ func (s *Server) hint(ctx context.Context, body []byte) error {
 	s.hints.Add(1)
 	conn := wire.ConnFrom(ctx)
 	identity := s.identify(conn)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x := s.sessions[identity]
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	x := s.registry.sessions[identity]
 	switch {
 	case x == nil || !x.has(conn):
 	case what.Tunnel == 0:

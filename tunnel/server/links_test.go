@@ -42,9 +42,9 @@ func (p *pair) links() (n int) {
 
 // present is the one session.
 func (p *pair) present() *session {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	return p.server.sessions["bus-17"]
+	p.server.registry.mu.Lock()
+	defer p.server.registry.mu.Unlock()
+	return p.server.registry.sessions["bus-17"]
 }
 
 // Several connections of a client are one session, which shares out its exchanges among them. A

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,15 +73,9 @@ func (t *netTurn) read() {
 			q.Fields = append(q.Fields, h1.Field{Name: []byte(name), Value: []byte(value), Known: known})
 		}
 	}
-	var announced []byte
-	for name := range r.Trailer {
-		if announced != nil {
-			announced = append(announced, ", "...)
-		}
-		announced = append(announced, name...)
-	}
-	if announced != nil {
-		q.Fields = append(q.Fields, h1.Field{Name: []byte("Trailer"), Value: announced, Known: h1.TrailerField})
+	if len(r.Trailer) > 0 {
+		announced := strings.Join(slices.Collect(maps.Keys(r.Trailer)), ", ")
+		q.Fields = append(q.Fields, h1.Field{Name: []byte("Trailer"), Value: []byte(announced), Known: h1.TrailerField})
 	}
 	if q.wrong == nil && len(q.Fields) > h1.MaxVisitorFields {
 		q.wrong = h1.BadRequest(http.StatusRequestHeaderFieldsTooLarge, "over %d fields", h1.MaxVisitorFields)

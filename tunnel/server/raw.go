@@ -57,7 +57,7 @@ func (r *rawVisit) again(ctx context.Context, conn *wire.Conn, err error) bool {
 		return false
 	}
 	if became != outcomeRefused {
-		r.s.lost(r.owner.session, conn)
+		r.s.registry.lost(r.owner.session, conn)
 	}
 	next, failed := r.s.admit(ctx, r.endpoint, r, r.tries.before(), false)
 	if failed != nil {

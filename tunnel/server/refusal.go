@@ -46,28 +46,28 @@ const (
 // answers holds the status of each refusal, and its error in the words of RFC 9209 (section 3.8 of
 // the SPEC).
 var answers = [reasons]struct {
-	name, error string
-	status      int
-	text        string
-	later       bool // Retry-After
+	name, stage, error string
+	status             int
+	text               string
+	later              bool // Retry-After
 }{
-	NoRoute:         {"no_route", "destination_not_found", 404, "no tunnel for this address", false},
-	Denied:          {"denied", "destination_not_found", 404, "no tunnel for this address", false},
-	Misdirected:     {"misdirected", "http_request_error", 421, "the connection is for another name", false},
-	Malformed:       {"malformed", "http_request_error", 400, "malformed request", false},
-	Unauthenticated: {"unauthenticated", "http_request_denied", 401, "user and password are wanted", false},
-	Overloaded:      {"overloaded", "connection_limit_reached", 503, "too many requests are under way", true},
-	ClientFull:      {"client_full", "connection_limit_reached", 503, "too many requests are under way", true},
-	HintFull:        {"hint_full", "connection_limit_reached", 503, "too many requests are under way", true},
-	LinkBehind:      {"link_behind", "connection_limit_reached", 503, "the connection to the service is overloaded", true},
-	ClientAway:      {"client_away", "destination_unavailable", 503, "the service is away", true},
-	ClientLost:      {"client_lost", "connection_terminated", 502, "the connection to the service was lost", false},
-	HintDown:        {"hint_down", "connection_refused", 502, "the service does not answer", false},
-	Unreachable:     {"unreachable", "connection_refused", 502, "the service does not answer", false},
-	Broken:          {"broken", "http_protocol_error", 502, "the service has given no whole answer", false},
-	TooLate:         {"too_late", "http_response_timeout", 504, "the service takes too long", false},
-	Unintroduced:    {"unintroduced", "http_request_error", 400, "malformed request", false},
-	Gone:            {"gone", "", 499, "", false},
+	NoRoute:         {"no_route", "route", "destination_not_found", 404, "no tunnel for this address", false},
+	Denied:          {"denied", "route", "destination_not_found", 404, "no tunnel for this address", false},
+	Misdirected:     {"misdirected", "route", "http_request_error", 421, "the connection is for another name", false},
+	Malformed:       {"malformed", "head", "http_request_error", 400, "malformed request", false},
+	Unauthenticated: {"unauthenticated", "authorise", "http_request_denied", 401, "user and password are wanted", false},
+	Overloaded:      {"overloaded", "permit", "connection_limit_reached", 503, "too many requests are under way", true},
+	ClientFull:      {"client_full", "client", "connection_limit_reached", 503, "too many requests are under way", true},
+	HintFull:        {"hint_full", "client", "connection_limit_reached", 503, "too many requests are under way", true},
+	LinkBehind:      {"link_behind", "link", "connection_limit_reached", 503, "the connection to the service is overloaded", true},
+	ClientAway:      {"client_away", "session", "destination_unavailable", 503, "the service is away", true},
+	ClientLost:      {"client_lost", "client", "connection_terminated", 502, "the connection to the service was lost", false},
+	HintDown:        {"hint_down", "target", "connection_refused", 502, "the service does not answer", false},
+	Unreachable:     {"unreachable", "target", "connection_refused", 502, "the service does not answer", false},
+	Broken:          {"broken", "target", "http_protocol_error", 502, "the service has given no whole answer", false},
+	TooLate:         {"too_late", "target", "http_response_timeout", 504, "the service takes too long", false},
+	Unintroduced:    {"unintroduced", "accept", "http_request_error", 400, "malformed request", false},
+	Gone:            {"gone", "visitor", "", 499, "", false},
 }
 
 // String is the reason in a log.
@@ -215,29 +215,7 @@ func reasonOf(ctx context.Context, err error) Reason {
 }
 
 // Stage returns the stage at which a visitor is refused for the reason.
-func (r Reason) Stage() string {
-	switch r {
-	case NoRoute, Denied, Misdirected:
-		return "route"
-	case LinkBehind:
-		return "link"
-	case Unauthenticated:
-		return "authorise"
-	case Overloaded:
-		return "permit"
-	case ClientAway:
-		return "session"
-	case ClientFull, HintFull, ClientLost:
-		return "client"
-	case HintDown, Unreachable, Broken, TooLate:
-		return "target"
-	case Unintroduced:
-		return "accept"
-	case Gone:
-		return "visitor"
-	}
-	return "head"
-}
+func (r Reason) Stage() string { return answers[r].stage }
 
 // Reasons are all there are.
 func Reasons() []Reason {

@@ -5,18 +5,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
-// routes finds the endpoint of a request. Readers take no lock; writers hold Server.mu.
+// routes finds the endpoint of a request. Readers take no lock; writers hold registry.mu.
 type routes struct {
-	hosts sync.Map // of *hostRoutes by host, or by "*." and the rest of it
-}
-
-// hostRoutes are the endpoints of one host, longest path first. The list is not changed
-// once it is there.
-type hostRoutes struct {
-	endpoints atomic.Pointer[[]*endpoint]
+	// hosts holds a []*endpoint by host, or by "*." and the rest of it: longest path first. A list
+	// is not changed once it is there.
+	hosts sync.Map
 }
 
 // find returns the endpoint for a normalised host and a path, nil if there is none. Exact
@@ -32,11 +27,7 @@ func (t *routes) find(host, path string) *endpoint {
 }
 
 func (t *routes) on(host, path string) *endpoint {
-	found, ok := t.hosts.Load(host)
-	if !ok {
-		return nil
-	}
-	for _, p := range *found.(*hostRoutes).endpoints.Load() {
+	for _, p := range t.of(host) {
 		if p.covers(path) {
 			return p
 		}
@@ -55,7 +46,7 @@ func (p *endpoint) covers(path string) bool {
 func (t *routes) all() iter.Seq[*endpoint] {
 	return func(yield func(*endpoint) bool) {
 		t.hosts.Range(func(_, entry any) bool {
-			for _, p := range *entry.(*hostRoutes).endpoints.Load() {
+			for _, p := range entry.([]*endpoint) {
 				if !yield(p) {
 					return false
 				}
@@ -67,23 +58,15 @@ func (t *routes) all() iter.Seq[*endpoint] {
 
 // has reports whether there is an endpoint for the host, of any path.
 func (t *routes) has(host string) bool {
-	if _, ok := t.hosts.Load(host); ok {
-		return true
-	}
-	_, rest, ok := strings.Cut(host, ".")
-	if ok {
-		_, ok = t.hosts.Load("*." + rest)
-	}
-	return ok
+	_, rest, _ := strings.Cut(host, ".")
+	return len(t.of(host)) > 0 || len(t.of("*."+rest)) > 0
 }
 
-// of are the endpoints of a host, of all paths.
+// of returns the endpoints of a host, of all paths.
 func (t *routes) of(host string) []*endpoint {
-	found, ok := t.hosts.Load(host)
-	if !ok {
-		return nil
-	}
-	return *found.(*hostRoutes).endpoints.Load()
+	found, _ := t.hosts.Load(host)
+	list, _ := found.([]*endpoint)
+	return list
 }
 
 // exactly returns the endpoint of that host and path.
@@ -100,25 +83,15 @@ func (t *routes) exactly(host, path string) *endpoint {
 func (t *routes) add(p *endpoint) {
 	list := append(slices.Clone(t.of(p.at.Host)), p)
 	slices.SortStableFunc(list, func(a, b *endpoint) int { return len(b.at.Path) - len(a.at.Path) })
-	if found, ok := t.hosts.Load(p.at.Host); ok {
-		found.(*hostRoutes).endpoints.Store(&list)
-		return
-	}
-	entry := &hostRoutes{}
-	entry.endpoints.Store(&list)
-	t.hosts.Store(p.at.Host, entry)
+	t.hosts.Store(p.at.Host, list)
 }
 
 // remove takes an endpoint out.
 func (t *routes) remove(p *endpoint) {
-	found, ok := t.hosts.Load(p.at.Host)
-	if !ok {
-		return
-	}
-	entry := found.(*hostRoutes)
-	list := slices.DeleteFunc(slices.Clone(*entry.endpoints.Load()), func(o *endpoint) bool { return o == p })
-	entry.endpoints.Store(&list)
+	list := slices.DeleteFunc(slices.Clone(t.of(p.at.Host)), func(o *endpoint) bool { return o == p })
 	if len(list) == 0 {
 		t.hosts.Delete(p.at.Host)
+		return
 	}
+	t.hosts.Store(p.at.Host, list)
 }

@@ -7,8 +7,8 @@
 //
 // The way of a visitor through the files: front.go, tls.go and tcp.go accept connections; h1.go
 // and nethttp.go read requests; admit.go and admission.go take permits; endpoint.go, choice.go and
-// links.go find the client and one of its connections; exchange.go and raw.go forward. session.go
-// has the connected clients and their bindings.
+// links.go find the client and one of its connections; exchange.go and raw.go forward.
+// registry.go and session.go have the connected clients and their bindings.
 package server
 
 import (
@@ -75,35 +75,25 @@ type Server struct {
 	// Logger receives errors; nil is slog.Default.
 	Logger *slog.Logger
 
-	prepare   sync.Once
-	limits    tunnel.Limits
-	admission Admission
-	log       *slog.Logger
-	ctx       context.Context // ends with Close
-	cancel    context.CancelFunc
-	tasks     sync.WaitGroup
-	routes    routes
-	names     routes // of SNI, whose paths are all ""
-	refusals  [reasons]atomic.Uint64
-	served    atomic.Uint64
-	cancelled atomic.Uint64
-	takeovers atomic.Uint64
-	hints     atomic.Uint64
-	resent    atomic.Uint64      // exchanges, to another member or over another connection
-	starved   atomic.Uint64      // connections of visitors that could not be accepted
-	heads     connCounts         // of the fronts
-	rawHeads  connCounts         // of TCP tunnels
-	turns     *handshake.Limiter // of visitors in the handshake of TLS
-	directs   ticketTable
-
-	mu        sync.Mutex // guards all below; never held while something is sent
-	closed    bool
-	sessions  map[string]*session        // by identity
-	addresses map[string]*endpoint       // of TCP by the address that listens
-	shares    map[string]*share          // by identity, with MaxInflight
-	clients   map[string]*identityTotals // by identity, as long as it has leases
-	past      LinkBytes                  // of sessions that have ended
-	begun     AdmittedCounts             // of leases that are no more
+	prepare      sync.Once
+	limits       tunnel.Limits
+	admission    Admission
+	log          *slog.Logger
+	ctx          context.Context // ends with Close
+	cancel       context.CancelFunc
+	tasks        sync.WaitGroup
+	registry     registry
+	refusals     [reasons]atomic.Uint64
+	served       atomic.Uint64
+	cancelled    atomic.Uint64
+	takeovers    atomic.Uint64
+	hints        atomic.Uint64
+	resent       atomic.Uint64      // exchanges, to another member or over another connection
+	acceptErrors atomic.Uint64      // connections of visitors that could not be accepted
+	visitorConns connCounts         // of the fronts
+	rawConns     connCounts         // of TCP tunnels
+	handshakes   *handshake.Limiter // of visitors in the handshake of TLS
+	directs      ticketTable
 }
 
 func (s *Server) init() {
@@ -113,12 +103,9 @@ func (s *Server) init() {
 			s.admission = newGate(&s.limits)
 		}
 		s.log = cmp.Or(s.Logger, slog.Default())
-		s.turns = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, 0)
+		s.handshakes = handshake.NewLimiter(runtime.GOMAXPROCS(0), maxHandshake, 0)
 		s.ctx, s.cancel = context.WithCancel(context.Background())
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.sessions, s.addresses = map[string]*session{}, map[string]*endpoint{}
-		s.shares, s.clients = map[string]*share{}, map[string]*identityTotals{}
+		s.registry.init(s)
 	})
 }
 
@@ -135,17 +122,17 @@ func (s *Server) Register(m *wire.Mux) {
 // the program that has accepted them. It waits for the goroutines of the server.
 func (s *Server) Close() error {
 	s.init()
-	s.mu.Lock()
-	s.closed = true
-	sessions := s.sessions
-	s.sessions = map[string]*session{}
-	for c := range s.leases() {
-		s.drop(c)
+	s.registry.mu.Lock()
+	s.registry.closed = true
+	sessions := s.registry.sessions
+	s.registry.sessions = map[string]*session{}
+	for c := range s.registry.leases() {
+		s.registry.drop(c)
 	}
-	s.mu.Unlock()
+	s.registry.mu.Unlock()
 	s.cancel()
 	for _, x := range sessions {
-		s.disconnected(x)
+		s.registry.disconnected(x)
 	}
 	s.tasks.Wait()
 	return nil
@@ -179,14 +166,14 @@ func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.Bin
 	if err := r.Check(); err != nil {
 		return a, err
 	}
-	x, err := s.session(conn, &r)
+	x, err := s.registry.session(conn, &r)
 	if err != nil {
 		return a, err
 	}
 	for i := range r.Tunnels {
 		a.Results = append(a.Results, s.bindOne(x, conn, &r.Tunnels[i]))
 	}
-	s.settle(x)
+	s.registry.settle(x)
 	a.Hints, a.Groups = true, true
 	return a, nil
 }
@@ -196,12 +183,11 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) mess
 	b, err := ask.Binding()
 	code := wire.InvalidArgument
 	var c *lease
-	switch {
-	case err != nil:
-	case b.Protocol == tunnel.HTTP && b.Host == "":
-		c, code, err = s.grantAny(x, ask, &b)
-	default:
-		c, code, err = s.grant(x, ask, b)
+	if err == nil {
+		code, err = s.anyName(x.identity, ask.ID, &b, func() (code wire.Code, err error) {
+			c, code, err = s.grant(x, ask, b)
+			return code, err
+		})
 	}
 	if err != nil {
 		s.log.Warn("tunnel: not bound", "identity", x.identity, "at", b.String(), "peer", conn.RemoteAddr().String(), "error", err)
@@ -221,7 +207,7 @@ func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *l
 	if err := s.allowed(x.identity, b); err != nil {
 		return nil, wire.PermissionDenied, err
 	}
-	c, err = s.take(x, ask, b)
+	c, err = s.registry.take(x, ask, b)
 	return c, codeOf(err), err
 }
 
@@ -241,17 +227,17 @@ func (s *Server) unbind(ctx context.Context, r message.UnbindRequest) (message.U
 	conn := wire.ConnFrom(ctx)
 	identity := s.identify(conn)
 	var gone []*lease
-	s.mu.Lock()
-	if x := s.sessions[identity]; x != nil && x.has(conn) {
+	s.registry.mu.Lock()
+	if x := s.registry.sessions[identity]; x != nil && x.has(conn) {
 		for _, id := range r.IDs {
 			if c := x.leases[id]; c != nil {
 				delete(x.leases, id)
-				s.drop(c)
+				s.registry.drop(c)
 				gone = append(gone, c)
 			}
 		}
 	}
-	s.mu.Unlock()
+	s.registry.mu.Unlock()
 	s.unbound(gone)
 	return message.UnbindAnswer{}, nil
 }
@@ -265,8 +251,8 @@ func (s *Server) unbound(leases []*lease) {
 	}
 }
 
-// listen opens the address of a TCP tunnel.
-func listen(address string) (net.Listener, error) {
+// listenTCP opens the address of a TCP tunnel.
+func listenTCP(address string) (net.Listener, error) {
 	var config net.ListenConfig
 	return config.Listen(context.Background(), "tcp", address)
 }

@@ -98,7 +98,7 @@ func TestVisitorsWaitForTheReturn(t *testing.T) {
 		_, body := p.Get("example.com", "/")
 		got <- body
 	}()
-	place := p.server.routes.find("example.com", "/")
+	place := p.server.registry.routes.find("example.com", "/")
 	p.Eventually("nobody waits", func() bool {
 		return place.waitingNow() == 1
 	})

@@ -53,9 +53,9 @@ func (s *Server) Sessions() []Session { return s.SessionsAfter("", 0) }
 // identity; 0 is all of them.
 func (s *Server) SessionsAfter(identity string, n int) []Session {
 	s.init()
-	s.mu.Lock()
-	names := make([]string, 0, len(s.sessions))
-	for name := range s.sessions {
+	s.registry.mu.Lock()
+	names := make([]string, 0, len(s.registry.sessions))
+	for name := range s.registry.sessions {
 		if name > identity {
 			names = append(names, name)
 		}
@@ -66,12 +66,12 @@ func (s *Server) SessionsAfter(identity string, n int) []Session {
 	}
 	found, list := make([]*session, len(names)), make([]Session, len(names))
 	for i, name := range names {
-		found[i] = s.sessions[name]
+		found[i] = s.registry.sessions[name]
 		for _, c := range found[i].leases {
 			list[i].hold(c)
 		}
 	}
-	s.mu.Unlock()
+	s.registry.mu.Unlock()
 	for i, x := range found {
 		holds := list[i]
 		list[i] = x.describe()
@@ -117,9 +117,9 @@ func (x *session) describe() Session {
 // reports whether the client was connected.
 func (s *Server) Kick(identity string) bool {
 	s.init()
-	s.mu.Lock()
-	x := s.sessions[identity]
-	s.mu.Unlock()
+	s.registry.mu.Lock()
+	x := s.registry.sessions[identity]
+	s.registry.mu.Unlock()
 	if x == nil {
 		return false
 	}
@@ -151,9 +151,9 @@ type Held struct {
 // Held lists all names and addresses, by endpoint and protocol.
 func (s *Server) Held() []Held {
 	s.init()
-	s.mu.Lock()
+	s.registry.mu.Lock()
 	var list []Held
-	for c := range s.leases() {
+	for c := range s.registry.leases() {
 		lane, p := c.laneStats(), c.endpoint
 		list = append(list, Held{
 			At: c.where, Protocol: c.at.Protocol, Identity: c.identity, Group: c.at.Group, Members: len(p.all()), Here: p.here(),
@@ -162,7 +162,7 @@ func (s *Server) Held() []Held {
 			Refused: p.refused.Load(),
 		})
 	}
-	s.mu.Unlock()
+	s.registry.mu.Unlock()
 	slices.SortFunc(list, func(a, b Held) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Identity, b.Identity))
 	})

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -108,23 +109,23 @@ func (c *lease) laneStats() (stats admission.LaneStats) {
 	return stats
 }
 
-// counted makes a lease one of its identity. s.mu is held.
-func (s *Server) counted(c *lease) {
-	t := s.clients[c.identity]
+// counted makes a lease one of its identity. mu is held.
+func (reg *registry) counted(c *lease) {
+	t := reg.clients[c.identity]
 	if t == nil {
 		t = &identityTotals{}
-		s.clients[c.identity] = t
+		reg.clients[c.identity] = t
 	}
 	t.leases++
 }
 
-// uncounted ends that. s.mu is held.
-func (s *Server) uncounted(c *lease) {
-	t, begun := s.clients[c.identity], AdmittedCounts(c.laneStats().Begun)
+// uncounted ends that. reg.mu is held.
+func (reg *registry) uncounted(c *lease) {
+	t, begun := reg.clients[c.identity], AdmittedCounts(c.laneStats().Begun)
 	t.past.add(begun)
-	s.begun.add(begun)
+	reg.begun.add(begun)
 	if t.leases--; t.leases == 0 {
-		delete(s.clients, c.identity)
+		delete(reg.clients, c.identity)
 	}
 }
 
@@ -132,8 +133,8 @@ func (s *Server) uncounted(c *lease) {
 func (s *Server) Stats() Stats {
 	s.init()
 	stats := Stats{
-		Visitors: s.heads.now(), Raw: s.rawHeads.now(), Handshakes: s.turns.UnderWay(),
-		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), Resent: s.resent.Load(), AcceptErrors: s.starved.Load(),
+		Visitors: s.visitorConns.now(), Raw: s.rawConns.now(), Handshakes: s.handshakes.UnderWay(),
+		Served: s.served.Load(), Cancelled: s.cancelled.Load(), Takeovers: s.takeovers.Load(), Hints: s.hints.Load(), Resent: s.resent.Load(), AcceptErrors: s.acceptErrors.Load(),
 		Refused: map[string]uint64{}, Overloads: map[string]uint64{}, Limits: s.limits,
 	}
 	for r := range reasons {
@@ -147,16 +148,13 @@ func (s *Server) Stats() Stats {
 		stats.Requests, stats.Streams, stats.Queued, stats.Bytes = held.Requests, held.Streams, held.Waiting, held.Bytes
 		stats.Overloads, stats.Waits, stats.Waited = held.Refused, held.Waits, held.Waited
 	}
-	stats.Overloads["visitors"], stats.Overloads["visitors each"] = s.heads.refused.Load(), s.heads.refusedEach.Load()
-	stats.Overloads["raw visitors"] = s.rawHeads.refused.Load()
-	s.mu.Lock()
-	sessions := make([]*session, 0, len(s.sessions))
-	for _, x := range s.sessions {
-		sessions = append(sessions, x)
-	}
-	stats.Sessions, stats.Link = len(sessions), s.past
-	s.countLeases(&stats)
-	s.mu.Unlock()
+	stats.Overloads["visitors"], stats.Overloads["visitors each"] = s.visitorConns.refused.Load(), s.visitorConns.refusedEach.Load()
+	stats.Overloads["raw visitors"] = s.rawConns.refused.Load()
+	s.registry.mu.Lock()
+	sessions := slices.Collect(maps.Values(s.registry.sessions))
+	stats.Sessions, stats.Link = len(sessions), s.registry.past
+	s.registry.countLeases(&stats)
+	s.registry.mu.Unlock()
 	for _, x := range sessions {
 		for _, l := range x.all() {
 			link := l.Stats()
@@ -181,14 +179,14 @@ func (s *Server) UnderWay() int {
 	return held.Requests + held.Streams
 }
 
-// countLeases fills in the figures of the leases. s.mu is held.
-func (s *Server) countLeases(stats *Stats) {
-	of := make(map[string]*IdentityStats, len(s.clients))
-	for identity, t := range s.clients {
+// countLeases fills in the figures of the leases. mu is held.
+func (reg *registry) countLeases(stats *Stats) {
+	of := make(map[string]*IdentityStats, len(reg.clients))
+	for identity, t := range reg.clients {
 		of[identity] = &IdentityStats{Identity: identity, Names: t.leases, Begun: t.past}
 	}
-	stats.Begun = s.begun
-	for p := range s.endpoints() {
+	stats.Begun = reg.begun
+	for p := range reg.endpoints() {
 		stats.Names++
 		if !p.served() {
 			stats.Away++
@@ -196,7 +194,7 @@ func (s *Server) countLeases(stats *Stats) {
 		stats.Waiting += p.waitingNow()
 		stats.countGroup(p)
 	}
-	for c := range s.leases() {
+	for c := range reg.leases() {
 		lane, client := c.laneStats(), of[c.identity]
 		client.Requests += lane.Requests
 		client.Streams += lane.Streams

@@ -9,14 +9,11 @@ import (
 	"time"
 
 	"paddock/internal/netio/hostname"
+	"paddock/internal/netio/listen"
 	"paddock/tunnel/internal/message"
 	"paddock/tunnel/internal/relay"
 	"paddock/wire"
 )
-
-// acceptPause and maxAcceptPause are how long to wait after an Accept that has failed
-// for want of resources: it doubles from one to the other.
-const acceptPause, maxAcceptPause = 5 * time.Millisecond, time.Second
 
 // acceptTCP is the goroutine of a TCP tunnel's listener; the endpoint's end closes it.
 func (s *Server) acceptTCP(p *endpoint) {
@@ -40,7 +37,7 @@ func (v *rawVisitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		most := v.s.limits.RawVisitors
-		if err = v.s.rawHeads.enter(relay.AddrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
+		if err = v.s.rawConns.enter(relay.AddrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
 			return conn, nil
 		}
 		v.s.refuseRaw(v.p, v.p.sole(), conn, &message.Channel{}, err)
@@ -50,33 +47,19 @@ func (v *rawVisitors) Accept() (net.Conn, error) {
 
 // accept starts a goroutine of the group for each connection of l, until l is closed.
 func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Conn)) {
-	pause := acceptPause
-	for {
-		conn, err := l.Accept()
-		if err == nil {
-			pause = acceptPause
-			group.Go(func() { serve(conn) })
-			continue
-		}
+	_ = listen.Accept(s.ctx, l, func(conn net.Conn) { group.Go(func() { serve(conn) }) }, func(err error, pause time.Duration) error {
 		if errors.Is(err, net.ErrClosed) {
-			return
+			return err
 		}
-		s.starved.Add(1)
+		s.acceptErrors.Add(1)
 		s.log.Warn("tunnel: cannot accept", "address", l.Addr().String(), "error", err, "pause", pause)
-		timer := time.NewTimer(pause)
-		select {
-		case <-s.ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-		pause = min(2*pause, maxAcceptPause)
-	}
+		return nil
+	})
 }
 
 // serveTCP is the goroutine of a visitor of a TCP tunnel.
 func (s *Server) serveTCP(p *endpoint, conn net.Conn) {
-	defer s.rawHeads.leave(relay.AddrPort(conn.RemoteAddr()).Addr())
+	defer s.rawConns.leave(relay.AddrPort(conn.RemoteAddr()).Addr())
 	defer conn.Close()
 	known, first, err := s.introduced(conn)
 	switch {
@@ -144,12 +127,12 @@ func (s *Server) refuseRaw(p *endpoint, identity string, conn net.Conn, open *me
 // connection has CloseWrite. Close of the Server does not end it.
 func (s *Server) Dial(ctx context.Context, at string) (net.Conn, error) {
 	s.init()
-	s.mu.Lock()
-	p := s.addresses[at]
-	s.mu.Unlock()
+	s.registry.mu.Lock()
+	p := s.registry.addresses[at]
+	s.registry.mu.Unlock()
 	open := &message.Channel{}
 	if name, err := hostname.Normalise(at); p == nil && err == nil {
-		p = s.names.find(name, "")
+		p = s.registry.names.find(name, "")
 		open.SNI, open.Name = true, []byte(name)
 	}
 	if p == nil {

@@ -56,7 +56,7 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 		refuse(Malformed, err)
 		return
 	}
-	if p := s.names.find(hello.ServerName, ""); p != nil {
+	if p := s.registry.names.find(hello.ServerName, ""); p != nil {
 		defer conn.Close()
 		if !stop() {
 			return
@@ -64,7 +64,7 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 		s.carryRaw(p, conn, &message.Channel{SNI: true, Name: []byte(hello.ServerName), Rest: first})
 		return
 	}
-	if f.config == nil || hello.ServerName != "" && !s.routes.has(hello.ServerName) {
+	if f.config == nil || hello.ServerName != "" && !s.registry.routes.has(hello.ServerName) {
 		_, _ = conn.Write(unrecognizedName)
 		stop()
 		refuse(NoRoute, errors.New("no tunnel of this name"))
@@ -80,7 +80,7 @@ func (f *tlsFront) greet(conn net.Conn, first []byte) {
 	}
 	state := secured.ConnectionState()
 	if state.NegotiatedProtocol == "h2" {
-		f.handed.give(secured)
+		f.handOver(secured)
 		return
 	}
 	newH1Conn(f.front, secured, state.ServerName, true).serve()
@@ -110,7 +110,7 @@ func readHello(conn net.Conn, came []byte) (h clienthello.Hello, first []byte, e
 
 // handshake is that of a server. ctx bounds it.
 func (f *tlsFront) handshake(ctx context.Context, conn net.Conn) (secured *tls.Conn, err error) {
-	err = f.s.turns.Do(ctx, conn, nil, func(shaking net.Conn) error {
+	err = f.s.handshakes.Do(ctx, conn, nil, func(shaking net.Conn) error {
 		secured = tls.Server(shaking, f.config)
 		return secured.HandshakeContext(ctx)
 	})

@@ -64,11 +64,9 @@ func (x *exchange) upload(st *wire.Stream) *upload {
 func (u *upload) run(st *wire.Stream) {
 	defer close(u.done)
 	if u.proceed != nil {
-		timer := time.NewTimer(expectWait)
-		defer timer.Stop()
 		select {
 		case <-u.proceed:
-		case <-timer.C:
+		case <-time.After(expectWait):
 		case <-u.over:
 			return
 		}

@@ -22,8 +22,6 @@ type visitors struct {
 	s *Server
 }
 
-func (s *Server) visitors(l net.Listener) net.Listener { return &visitors{l, s} }
-
 // Accept drops connections over a bound before they cost anything.
 func (v *visitors) Accept() (net.Conn, error) {
 	for {
@@ -32,7 +30,7 @@ func (v *visitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := relay.AddrPort(conn.RemoteAddr()).Addr()
-		if err = v.s.heads.enter(from, v.s.limits.Visitors, v.s.limits.VisitorsEach, v.s.manyBehind(from)); err == nil {
+		if err = v.s.visitorConns.enter(from, v.s.limits.Visitors, v.s.limits.VisitorsEach, v.s.manyBehind(from)); err == nil {
 			return &visitor{Conn: conn, s: v.s, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
 		}
 		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String(), Err: err})
@@ -65,7 +63,7 @@ func (c *visitor) introduced() (first []byte, ok bool) {
 	conn, first, err := c.s.introduced(c.Conn)
 	c.Conn = conn
 	if from := relay.AddrPort(conn.RemoteAddr()).Addr(); err == nil && from != c.from && !c.s.manyBehind(from) {
-		if err = c.s.heads.countForwarded(from, c.s.limits.VisitorsEach); err == nil {
+		if err = c.s.visitorConns.countForwarded(from, c.s.limits.VisitorsEach); err == nil {
 			c.from = from
 		}
 	}
@@ -122,7 +120,7 @@ func (c *visitor) NetConn() net.Conn { return c.Conn }
 
 // Close gives the place back.
 func (c *visitor) Close() error {
-	c.once.Do(func() { c.s.heads.leave(c.from) })
+	c.once.Do(func() { c.s.visitorConns.leave(c.from) })
 	return c.Conn.Close()
 }
 

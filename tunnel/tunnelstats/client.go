@@ -3,6 +3,7 @@ package tunnelstats
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"paddock/internal/process/metrics"
 	"paddock/tunnel/client"
 )
 
@@ -12,23 +13,27 @@ func Client(c *client.Client) prometheus.Collector { return clientCollector{c} }
 type clientCollector struct{ client *client.Client }
 
 var (
-	boundDesc    = describe("client_bound", "1 for a tunnel that visitors can find, 0 for one that they cannot.", "tunnel")
-	underWayDesc = describe("client_inflight", "Exchanges and connections that are under way.")
-	heldDesc     = describe("client_bytes", "Bytes that these may come to hold.")
-	fullDesc     = describe("client_refused_total", "Visitors that the client's own bounds have refused.")
-	hintsDesc    = describe("client_hints_total", "Times that the server was told that the client is full, that a target is down, or that this is over.")
-	directsDesc  = describe("client_direct", "Direct channels that are made, or being made.")
-	noDirectDesc = describe("client_direct_failed_total", "Direct channels that could not be made.")
-	connsDesc    = describe("backend_conns", "Connections to targets.", "state")
-	dialsDesc    = describe("backend_dials_total", "Connections to targets that were wanted: made, failed, or spared since the target took none a moment before.", "result")
-	retriesDesc  = describe("backend_retries_total", "Exchanges that the end of an idle connection has sent to a fresh one.")
+	boundDesc = describe("client_bound", "1 for a tunnel that visitors can find, 0 for one that they cannot.", "tunnel")
+	connsDesc = describe("backend_conns", "Connections to targets.", "state")
+	dialsDesc = describe("backend_dials_total", "Connections to targets that were wanted: made, failed, or spared since the target took none a moment before.", "result")
+
+	clientFigures = metrics.Figures[client.Stats]{
+		metrics.Gauge("paddock_tunnel_client_inflight", "Exchanges and connections that are under way.", func(s *client.Stats) int { return s.Inflight }),
+		metrics.Gauge("paddock_tunnel_client_bytes", "Bytes that these may come to hold.", func(s *client.Stats) int64 { return s.Bytes }),
+		metrics.Counter("paddock_tunnel_client_refused_total", "Visitors that the client's own bounds have refused.", func(s *client.Stats) uint64 { return s.Full }),
+		metrics.Counter("paddock_tunnel_client_hints_total", "Times that the server was told that the client is full, that a target is down, or that this is over.", func(s *client.Stats) uint64 { return s.Hints }),
+		metrics.Gauge("paddock_tunnel_client_direct", "Direct channels that are made, or being made.", func(s *client.Stats) int { return s.Direct }),
+		metrics.Counter("paddock_tunnel_client_direct_failed_total", "Direct channels that could not be made.", func(s *client.Stats) uint64 { return s.DirectFailed }),
+		metrics.Counter("paddock_tunnel_backend_retries_total", "Exchanges that the end of an idle connection has sent to a fresh one.", func(s *client.Stats) uint64 { return s.Retries }),
+	}
 )
 
 // Describe implements prometheus.Collector.
 func (clientCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{boundDesc, underWayDesc, heldDesc, fullDesc, hintsDesc, directsDesc, noDirectDesc, connsDesc, dialsDesc, retriesDesc} {
+	for _, d := range []*prometheus.Desc{boundDesc, connsDesc, dialsDesc} {
 		out <- d
 	}
+	clientFigures.Describe(out)
 }
 
 // Collect looks at the client once.
@@ -47,16 +52,10 @@ func (c clientCollector) Collect(out chan<- prometheus.Metric) {
 		}
 		level(boundDesc, is, b.Tunnel)
 	}
-	level(underWayDesc, float64(stats.Inflight))
-	level(heldDesc, float64(stats.Bytes))
 	level(connsDesc, float64(stats.Idle), "idle")
 	level(connsDesc, float64(stats.Shared), "shared")
-	count(fullDesc, stats.Full)
-	count(hintsDesc, stats.Hints)
-	level(directsDesc, float64(stats.Direct))
-	count(noDirectDesc, stats.DirectFailed)
 	count(dialsDesc, stats.Dials-stats.DialsFailed, "made")
 	count(dialsDesc, stats.DialsFailed, "failed")
 	count(dialsDesc, stats.DialsSpared, "spared")
-	count(retriesDesc, stats.Retries)
+	clientFigures.Send(out, &stats)
 }

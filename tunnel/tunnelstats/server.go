@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"paddock/internal/process/metrics"
 	"paddock/tunnel/server"
 )
 
@@ -23,41 +24,26 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("paddock_tunnel_"+name, help, labels, nil)
 }
 
-// figure is one of a server's without labels.
-type figure struct {
-	desc  *prometheus.Desc
-	typ   prometheus.ValueType
-	value func(*server.Stats) float64
-}
-
-func gauge(name, help string, value func(*server.Stats) int) figure {
-	return figure{describe(name, help), prometheus.GaugeValue, func(s *server.Stats) float64 { return float64(value(s)) }}
-}
-
-func counter(name, help string, value func(*server.Stats) uint64) figure {
-	return figure{describe(name, help), prometheus.CounterValue, func(s *server.Stats) float64 { return float64(value(s)) }}
-}
-
 var (
-	figures = []figure{
-		gauge("sessions", "Clients that are connected.", func(s *server.Stats) int { return s.Sessions }),
-		gauge("names", "Hosts and addresses that clients hold.", func(s *server.Stats) int { return s.Names }),
-		gauge("names_away", "Those of them whose clients are away; their leases run.", func(s *server.Stats) int { return s.Away }),
-		gauge("waiting", "Visitors that wait for a client that is away.", func(s *server.Stats) int { return s.Waiting }),
-		gauge("visitors", "Connections of visitors to the fronts.", func(s *server.Stats) int { return s.Visitors }),
-		gauge("raw_visitors", "Connections of visitors to TCP tunnels.", func(s *server.Stats) int { return s.Raw }),
-		gauge("handshakes", "TLS handshakes of visitors that are under way.", func(s *server.Stats) int { return s.Handshakes }),
-		gauge("inflight", "Requests that are under way.", func(s *server.Stats) int { return s.Requests }),
-		gauge("streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *server.Stats) int { return s.Streams }),
-		gauge("direct", "Visitors with a direct channel, or waiting for one.", func(s *server.Stats) int { return s.Direct.Now }),
-		counter("direct_total", "Visitors that had a direct channel.", func(s *server.Stats) uint64 { return s.Direct.Carried }),
-		counter("direct_refused_total", "Connections for direct channels that had no ticket, or came too late.", func(s *server.Stats) uint64 { return s.Direct.Refused }),
-		gauge("queued", "Requests that wait for room.", func(s *server.Stats) int { return s.Queued }),
-		counter("served_total", "Exchanges that got the target's answer.", func(s *server.Stats) uint64 { return s.Served }),
-		counter("accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *server.Stats) uint64 { return s.AcceptErrors }),
-		counter("hints_total", "Times that a client has said that it is full, that a target is down, or that this is over.", func(s *server.Stats) uint64 { return s.Hints }),
-		counter("resent_total", "Exchanges that were sent again, to another member of a group or over the client's next connection.", func(s *server.Stats) uint64 { return s.Resent }),
-		counter("takeovers_total", "Sessions that their own identity has replaced.", func(s *server.Stats) uint64 { return s.Takeovers }),
+	figures = metrics.Figures[server.Stats]{
+		metrics.Gauge("paddock_tunnel_sessions", "Clients that are connected.", func(s *server.Stats) int { return s.Sessions }),
+		metrics.Gauge("paddock_tunnel_names", "Hosts and addresses that clients hold.", func(s *server.Stats) int { return s.Names }),
+		metrics.Gauge("paddock_tunnel_names_away", "Those of them whose clients are away; their leases run.", func(s *server.Stats) int { return s.Away }),
+		metrics.Gauge("paddock_tunnel_waiting", "Visitors that wait for a client that is away.", func(s *server.Stats) int { return s.Waiting }),
+		metrics.Gauge("paddock_tunnel_visitors", "Connections of visitors to the fronts.", func(s *server.Stats) int { return s.Visitors }),
+		metrics.Gauge("paddock_tunnel_raw_visitors", "Connections of visitors to TCP tunnels.", func(s *server.Stats) int { return s.Raw }),
+		metrics.Gauge("paddock_tunnel_handshakes", "TLS handshakes of visitors that are under way.", func(s *server.Stats) int { return s.Handshakes }),
+		metrics.Gauge("paddock_tunnel_inflight", "Requests that are under way.", func(s *server.Stats) int { return s.Requests }),
+		metrics.Gauge("paddock_tunnel_streams", "Streams that are open: upgraded, raw and long exchanges.", func(s *server.Stats) int { return s.Streams }),
+		metrics.Gauge("paddock_tunnel_direct", "Visitors with a direct channel, or waiting for one.", func(s *server.Stats) int { return s.Direct.Now }),
+		metrics.Counter("paddock_tunnel_direct_total", "Visitors that had a direct channel.", func(s *server.Stats) uint64 { return s.Direct.Carried }),
+		metrics.Counter("paddock_tunnel_direct_refused_total", "Connections for direct channels that had no ticket, or came too late.", func(s *server.Stats) uint64 { return s.Direct.Refused }),
+		metrics.Gauge("paddock_tunnel_queued", "Requests that wait for room.", func(s *server.Stats) int { return s.Queued }),
+		metrics.Counter("paddock_tunnel_served_total", "Exchanges that got the target's answer.", func(s *server.Stats) uint64 { return s.Served }),
+		metrics.Counter("paddock_tunnel_accept_errors_total", "Times that no visitor could be accepted, for want of descriptors above all.", func(s *server.Stats) uint64 { return s.AcceptErrors }),
+		metrics.Counter("paddock_tunnel_hints_total", "Times that a client has said that it is full, that a target is down, or that this is over.", func(s *server.Stats) uint64 { return s.Hints }),
+		metrics.Counter("paddock_tunnel_resent_total", "Exchanges that were sent again, to another member of a group or over the client's next connection.", func(s *server.Stats) uint64 { return s.Resent }),
+		metrics.Counter("paddock_tunnel_takeovers_total", "Sessions that their own identity has replaced.", func(s *server.Stats) uint64 { return s.Takeovers }),
 	}
 
 	membersDesc   = describe("group_members", "Clients of a group: of the name that has the fewest of them connected. State is here or away.", "group", "state")
@@ -84,9 +70,7 @@ var rttBuckets = []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1,
 
 // Describe implements prometheus.Collector.
 func (serverCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, f := range figures {
-		out <- f.desc
-	}
+	figures.Describe(out)
 	for _, d := range labeled {
 		out <- d
 	}
@@ -95,9 +79,7 @@ func (serverCollector) Describe(out chan<- *prometheus.Desc) {
 // Collect looks at the server once.
 func (c serverCollector) Collect(out chan<- prometheus.Metric) {
 	stats := c.server.Stats()
-	for _, f := range figures {
-		out <- prometheus.MustNewConstMetric(f.desc, f.typ, f.value(&stats))
-	}
+	figures.Send(out, &stats)
 	out <- prometheus.MustNewConstSummary(queueDesc, stats.Waits, stats.Waited.Seconds(), nil)
 	out <- histogram(rttDesc, stats.RTTs)
 	count := func(desc *prometheus.Desc, n uint64, labels ...string) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Code says why something failed, on the wire as in Go. 1 to 16 are those of
-// gRPC, 64 to 73 belong to the protocol, those from 4,096 to the application.
+// Code is the reason of a failure, on the wire as in Go. 1 to 16 are those of gRPC, 64 to 73 belong
+// to the protocol, those from 4,096 to the application.
 type Code uint16
 
 // The codes of SPEC section 10.
@@ -43,7 +43,7 @@ const (
 	StaleEpoch   Code = 72
 	Timeout      Code = 73
 
-	// FirstApplicationCode and all above it mean what the application says.
+	// FirstApplicationCode and all above it have the meaning that the application gives them.
 	FirstApplicationCode Code = 4096
 )
 
@@ -67,9 +67,8 @@ func (c Code) String() string {
 	return strconv.Itoa(int(c))
 }
 
-// Error is how a call, a stream or a connection failed, as the peer said it; and
-// what a handler returns to say it. Of Msg 1,024 bytes are sent, and Details if a
-// frame holds them.
+// Error is the failure of a call, a stream or a connection as the peer has sent it; a handler
+// returns one to send it. Of Msg 1,024 bytes are sent, and Details if a frame holds them.
 type Error struct {
 	Code       Code
 	Msg        string

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Hello is what a side says of itself when the connection opens. The zero value
-// of each field stands for the default that SPEC section 4 gives. What the limits
-// say binds the peer.
+// Hello describes a side when the connection opens. The zero value of each field stands for the
+// default that SPEC section 4 gives. The limits bind the peer.
 type Hello struct {
 	MinVersion, MaxVersion uint8 // 0: 1
 
@@ -38,7 +37,7 @@ type Auth struct {
 	Data   []byte
 }
 
-// Session names what outlives a connection. See SPEC section 8.
+// Session names a session, which outlives a connection. See SPEC section 8.
 type Session struct {
 	ID    [16]byte // random, or else unique
 	Epoch uint64   // of the process that holds it; a higher one takes over
@@ -81,8 +80,8 @@ func AppendQuoted(dst []byte, label string, b []byte) []byte {
 	return append(hex.AppendEncode(append(dst, "h'"...), b), '\'')
 }
 
-// Meta is what REQ, RES and OPEN may say besides kind and body. Its slices are
-// borrowed from the frame. The zero value says nothing.
+// Meta is the metadata of REQ, RES and OPEN. Its slices are borrowed from the frame. The zero value
+// has no field.
 type Meta struct {
 	HasDeadline bool
 	HasPriority bool

@@ -2,7 +2,7 @@
 
 It shares nothing with the Go side but that document. Standard library only.
 
-    peer.py vectors FILE...   checks testdata/vectors; prints "ok NAME" for each
+    peer.py vectors FILE...   checks vectors; prints "ok NAME" for each
 """
 
 import struct

@@ -89,8 +89,8 @@ func transports(s Source) []Transport {
 	return list
 }
 
-// statistics are the counters that a request asks for. The error says what of it
-// there is not.
+// statistics returns the counters that a request asks for. The error names a connection or a
+// counter that does not exist.
 func statistics(s Source, r *http.Request) (map[string]int64, error) {
 	query := r.URL.Query()
 	stats, err := find(s, query["name"])

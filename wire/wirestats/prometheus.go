@@ -3,6 +3,7 @@ package wirestats
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"paddock/internal/process/metrics"
 	"paddock/wire"
 )
 
@@ -13,13 +14,6 @@ func Collector(s Source) prometheus.Collector { return &collector{s} }
 
 type collector struct{ source Source }
 
-// metric is a figure of the total. Those with labels are of both directions.
-type metric struct {
-	desc  *prometheus.Desc
-	typ   prometheus.ValueType
-	value func(*wire.Stats) float64
-}
-
 // directed is a figure of each direction.
 type directed struct {
 	desc  *prometheus.Desc
@@ -28,14 +22,6 @@ type directed struct {
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("paddock_wire_"+name, help, labels, nil)
-}
-
-func counter(name, help string, value func(*wire.Stats) int64) metric {
-	return metric{describe(name, help), prometheus.CounterValue, func(s *wire.Stats) float64 { return float64(value(s)) }}
-}
-
-func gauge(name, help string, value func(*wire.Stats) float64) metric {
-	return metric{describe(name, help), prometheus.GaugeValue, value}
 }
 
 var (
@@ -60,40 +46,35 @@ var (
 		{"stream_end", func(t *wire.Traffic) int64 { return t.Fins }},
 	}
 
-	figures = []metric{
-		counter("writes_total", "Writes to sockets.", func(s *wire.Stats) int64 { return s.Flushes }),
-		counter("heartbeats_received_total", "PING frames that have come, not their answers.", func(s *wire.Stats) int64 { return s.Heartbeats }),
-		counter("dropped_bytes_total", "Bytes of posts and streams that nobody got.", func(s *wire.Stats) int64 { return s.DroppedBytes }),
-		counter("dropped_messages_total", "Posts and stream messages that nobody got.", func(s *wire.Stats) int64 { return s.DroppedMessages }),
-		counter("cancels_total", "CANCEL frames, both ways.", func(s *wire.Stats) int64 { return s.Cancels }),
-		counter("resets_total", "RESET frames, both ways.", func(s *wire.Stats) int64 { return s.Resets }),
-		counter("credits_total", "CREDIT frames, both ways.", func(s *wire.Stats) int64 { return s.Credits }),
-		counter("stale_frames_total", "Frames that named a slot which was free again.", func(s *wire.Stats) int64 { return s.Stale }),
-		counter("post_failures_total", "Posts whose handler has failed.", func(s *wire.Stats) int64 { return s.PostErrors }),
-		counter("conflated_posts_total", "Keyed posts that a later one has replaced.", func(s *wire.Stats) int64 { return s.Conflated }),
-		{
-			describe("post_stall_seconds_total", "Time that posts have waited for room, all callers together."),
-			prometheus.CounterValue, func(s *wire.Stats) float64 { return s.Stall.Seconds() },
-		},
-		gauge("requests", "Requests of both sides that are not answered.", func(s *wire.Stats) float64 { return float64(s.Inflight) }),
-		gauge("streams", "Streams of both sides that are open.", func(s *wire.Stats) float64 { return float64(s.Streams) }),
-		gauge("keyed_posts", "Keyed posts that wait for the peers to have room.", func(s *wire.Stats) float64 { return float64(s.Keyed) }),
-		gauge("queued_bytes", "Bytes that were given to be sent and have not left.", func(s *wire.Stats) float64 { return float64(s.QueuedBytes) }),
-		gauge("oldest_unsent_seconds", "For how long the oldest of these bytes has waited at most, on the worst connection.", func(s *wire.Stats) float64 { return s.OldestUnsent.Seconds() }),
-		gauge("round_trip_seconds", "Round trip of the slowest connection.", func(s *wire.Stats) float64 { return s.RTT.Seconds() }),
+	figures = metrics.Figures[wire.Stats]{
+		metrics.Counter("paddock_wire_writes_total", "Writes to sockets.", func(s *wire.Stats) int64 { return s.Flushes }),
+		metrics.Counter("paddock_wire_heartbeats_received_total", "PING frames that have come, not their answers.", func(s *wire.Stats) int64 { return s.Heartbeats }),
+		metrics.Counter("paddock_wire_dropped_bytes_total", "Bytes of posts and streams that nobody got.", func(s *wire.Stats) int64 { return s.DroppedBytes }),
+		metrics.Counter("paddock_wire_dropped_messages_total", "Posts and stream messages that nobody got.", func(s *wire.Stats) int64 { return s.DroppedMessages }),
+		metrics.Counter("paddock_wire_cancels_total", "CANCEL frames, both ways.", func(s *wire.Stats) int64 { return s.Cancels }),
+		metrics.Counter("paddock_wire_resets_total", "RESET frames, both ways.", func(s *wire.Stats) int64 { return s.Resets }),
+		metrics.Counter("paddock_wire_credits_total", "CREDIT frames, both ways.", func(s *wire.Stats) int64 { return s.Credits }),
+		metrics.Counter("paddock_wire_stale_frames_total", "Frames that named a slot which was free again.", func(s *wire.Stats) int64 { return s.Stale }),
+		metrics.Counter("paddock_wire_post_failures_total", "Posts whose handler has failed.", func(s *wire.Stats) int64 { return s.PostErrors }),
+		metrics.Counter("paddock_wire_conflated_posts_total", "Keyed posts that a later one has replaced.", func(s *wire.Stats) int64 { return s.Conflated }),
+		metrics.Counter("paddock_wire_post_stall_seconds_total", "Time that posts have waited for room, all callers together.", func(s *wire.Stats) float64 { return s.Stall.Seconds() }),
+		metrics.Gauge("paddock_wire_requests", "Requests of both sides that are not answered.", func(s *wire.Stats) int64 { return s.Inflight }),
+		metrics.Gauge("paddock_wire_streams", "Streams of both sides that are open.", func(s *wire.Stats) int64 { return s.Streams }),
+		metrics.Gauge("paddock_wire_keyed_posts", "Keyed posts that wait for the peers to have room.", func(s *wire.Stats) int64 { return s.Keyed }),
+		metrics.Gauge("paddock_wire_queued_bytes", "Bytes that were given to be sent and have not left.", func(s *wire.Stats) int64 { return s.QueuedBytes }),
+		metrics.Gauge("paddock_wire_oldest_unsent_seconds", "For how long the oldest of these bytes has waited at most, on the worst connection.", func(s *wire.Stats) float64 { return s.OldestUnsent.Seconds() }),
+		metrics.Gauge("paddock_wire_round_trip_seconds", "Round trip of the slowest connection.", func(s *wire.Stats) float64 { return s.RTT.Seconds() }),
 	}
 )
 
-// Describe sends what Collect will send.
+// Describe sends the descriptions of the metrics.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	out <- messagesDesc
 	out <- perWriteDesc
 	for _, m := range byDirection {
 		out <- m.desc
 	}
-	for _, m := range figures {
-		out <- m.desc
-	}
+	figures.Describe(out)
 }
 
 // Collect reads the total, once.
@@ -110,14 +91,12 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(m.value(d.of)), d.name)
 		}
 	}
-	for _, m := range figures {
-		out <- prometheus.MustNewConstMetric(m.desc, m.typ, m.value(&total))
-	}
+	figures.Send(out, &total)
 	out <- perWrite(&total)
 }
 
-// perWrite is the histogram of frames in a write. What waits to be written is in the
-// sum already.
+// perWrite returns the histogram of frames in a write. Its sum includes frames that wait to be
+// written.
 func perWrite(total *wire.Stats) prometheus.Metric {
 	buckets := map[float64]uint64{}
 	count := uint64(0)

@@ -10,9 +10,8 @@ import (
 // Chunked runs fn as a subtest for each of many sizes of pieces: 1, 2, 3, 7 and
 // on in that manner, and all at once. The pieces together are data.
 //
-// Each piece is a buffer of its own without spare capacity, and is overwritten as
-// soon as the loop goes on, so that a decoder that keeps what it only borrowed
-// fails here.
+// Each piece is a buffer of its own without spare capacity, and is overwritten as soon as the loop
+// goes on, so that a decoder that keeps borrowed bytes fails here.
 func Chunked(t *testing.T, data []byte, fn func(t *testing.T, pieces iter.Seq[[]byte])) {
 	t.Helper()
 	for _, size := range chunkSizes {
@@ -27,8 +26,8 @@ func Chunked(t *testing.T, data []byte, fn func(t *testing.T, pieces iter.Seq[[]
 // chunkSizes are around the sizes of frame headers and of buffers, odd and even.
 var chunkSizes = []int{1, 2, 3, 5, 7, 8, 9, 16, 31, 64, 255, 1024, 4095, 4096, 65536}
 
-// mangle is what a piece holds after its use. It is no valid byte of UTF-8, and
-// makes any length absurd.
+// mangle overwrites a piece after its use. It is no valid byte of UTF-8, and makes any length
+// absurd.
 const mangle = 0xdb
 
 func mangled(data []byte, size int) iter.Seq[[]byte] {

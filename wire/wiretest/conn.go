@@ -59,8 +59,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, opError("write", c, err)
 }
 
-// CloseWrite ends what this side writes: the peer reads io.EOF after it. A Write
-// that still waits fails with EPIPE.
+// CloseWrite ends the written half: the peer reads io.EOF after it. A Write that still waits fails
+// with EPIPE.
 func (c *conn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,9 +71,8 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// SetLinger makes Close a reset if sec is 0, as the method of [net.TCPConn] does.
-// Any other value restores the usual: Close returns at once, and the peer still
-// reads what was written.
+// SetLinger makes Close a reset if sec is 0, as the method of [net.TCPConn] does. Any other value
+// restores the usual: Close returns at once, and the peer still reads the written bytes.
 func (c *conn) SetLinger(sec int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,8 +83,8 @@ func (c *conn) SetLinger(sec int) error {
 	return nil
 }
 
-// Close implements [net.Conn]: pending calls fail with net.ErrClosed, and the
-// peer reads what was written, then io.EOF.
+// Close implements [net.Conn]: pending calls fail with net.ErrClosed, and the peer reads the
+// written bytes, then io.EOF.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,29 +104,33 @@ func (c *conn) Close() error {
 
 // SetDeadline implements [net.Conn].
 func (c *conn) SetDeadline(t time.Time) error {
-	return c.setDeadline(func() {
-		c.in.setReadDeadline(t)
-		c.out.setWriteDeadline(t)
-	})
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
 }
 
 // SetReadDeadline implements [net.Conn].
 func (c *conn) SetReadDeadline(t time.Time) error {
-	return c.setDeadline(func() { c.in.setReadDeadline(t) })
+	return c.setDeadline(c.in, &c.in.readDeadline, c.in.readable, t)
 }
 
 // SetWriteDeadline implements [net.Conn].
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	return c.setDeadline(func() { c.out.setWriteDeadline(t) })
+	return c.setDeadline(c.out, &c.out.writeDeadline, c.out.writable, t)
 }
 
-func (c *conn) setDeadline(set func()) error {
+// setDeadline sets the deadline of one end of h, which waits on the alarm.
+func (c *conn) setDeadline(h *half, end *instant, a *alarm, t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return opError("set", c, net.ErrClosed)
 	}
-	set()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*end = h.at(t)
+	a.broadcast()
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (c *FaultConn) Read(p []byte) (int, error) {
 	return n, c.blame(s.op, err)
 }
 
-// release returns what was read from the connection and held back.
+// release returns bytes that were read from the connection and held back.
 func (c *FaultConn) release(p []byte) (int, error) {
 	s := c.in
 	n := copy(p, s.held)

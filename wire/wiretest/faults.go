@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// ErrInjected is what a call fails with that Flow.Fail picks.
+// ErrInjected is the error of a call that Flow.Fail picks.
 var ErrInjected = errors.New("wiretest: injected fault")
 
-// Faults says what is wrong with a connection. The zero value: nothing.
+// Faults describes the faults of a connection. The zero value has none.
 type Faults struct {
-	In  Flow // what is read from the connection
-	Out Flow // what is written to it
+	In  Flow // bytes that are read from the connection
+	Out Flow // bytes that are written to it
 
 	// Seed makes the sizes of pieces random, from 1 to Chunk, and the same in
 	// each run of the same calls. Zero: each piece is as large as Chunk lets it.
 	Seed uint64
 }
 
-// Flow says what is wrong with one direction. Offsets count the bytes of the
-// direction from the first one that passed the wrapper.
+// Flow describes the faults of one direction. Offsets count the bytes of the direction from the
+// first one that passed the wrapper.
 type Flow struct {
 	// Delay is a pause before each Read, or before each piece of a Write.
 	Delay time.Duration
@@ -48,7 +48,7 @@ type Flow struct {
 	// goes on. Zero: none. It counts the caller's calls, not the pieces.
 	Fail int
 
-	// Err is what it fails with. Nil: ErrInjected.
+	// Err is its error. Nil: ErrInjected.
 	Err error
 }
 
@@ -74,7 +74,7 @@ func (o Offset) reached(passed int64) bool { return o > 0 && passed >= int64(o)-
 // Direction is one direction of a connection, seen from the side that holds it.
 type Direction uint8
 
-// In is what the holder reads, Out what it writes.
+// In is the direction that the holder reads, Out the one that it writes.
 const (
 	In Direction = 1 << iota
 	Out
@@ -131,7 +131,7 @@ func (s *side) corrupted(p []byte, own bool) []byte {
 	return p
 }
 
-// failure counts a call and returns what it fails with, or nil.
+// failure counts a call and returns its error, or nil.
 func (s *side) failure() error {
 	s.calls++
 	if s.Fail <= 0 || s.calls < s.Fail {

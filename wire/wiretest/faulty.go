@@ -22,9 +22,9 @@ type FaultConn struct {
 
 var _ net.Conn = (*FaultConn)(nil)
 
-// Faulty wraps a connection. It works over a Pipe, TCP, TLS or another FaultConn,
-// and over what blocks durably it does so itself. Close closes the connection
-// within.
+// Faulty wraps a connection. It works over a Pipe, TCP, TLS or another FaultConn, and blocks
+// durably, in the sense of package synctest, if the connection within does. Close closes the
+// connection within.
 func Faulty(c net.Conn, faults Faults) *FaultConn {
 	f := &FaultConn{inner: c, clock: newClock()}
 	f.in = &side{Flow: faults.In, op: "read", deadline: never, alarm: newAlarm(f.clock, &f.mu)}
@@ -36,12 +36,12 @@ func Faulty(c net.Conn, faults Faults) *FaultConn {
 	return f
 }
 
-// Stall stops the directions: Reads return nothing, also no bytes that have
-// arrived, and Writes pass nothing on, until Resume. Deadlines and Close still
-// end them. What a Read or Write has passed on before Stall is not called back.
+// Stall stops the directions: Reads return nothing, also no bytes that have arrived, and Writes
+// pass nothing on, until Resume. Deadlines and Close still end them. Bytes that a Read or Write has
+// passed on before Stall are not called back.
 func (c *FaultConn) Stall(d Direction) { c.setStalled(d, true) }
 
-// Resume ends what Stall began.
+// Resume ends a stall.
 func (c *FaultConn) Resume(d Direction) { c.setStalled(d, false) }
 
 func (c *FaultConn) setStalled(d Direction, stalled bool) {
@@ -109,9 +109,9 @@ func (c *FaultConn) Close() error {
 	return c.inner.Close()
 }
 
-// CloseWrite ends what this side writes, when a Write would pass: it waits for
-// Writes before it and while Out stalls. It fails with errors.ErrUnsupported if
-// the connection within has no such method.
+// CloseWrite ends the written half, when a Write would pass: it waits for Writes before it and
+// while Out stalls. It fails with errors.ErrUnsupported if the connection within has no such
+// method.
 func (c *FaultConn) CloseWrite() error {
 	inner, ok := c.inner.(interface{ CloseWrite() error })
 	if !ok {

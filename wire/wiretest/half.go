@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // half is one direction of a connection in memory: a writing end, a link, a
@@ -35,7 +34,7 @@ type half struct {
 	wanted        int     // room in the window that the current Write waits for; 0: none
 	closeErr      error   // why this end cannot write any more: ErrClosed or EPIPE
 	broken        instant // when the writer learns of brokenErr
-	brokenErr     error   // EPIPE or ECONNRESET: what the reader has done
+	brokenErr     error   // EPIPE or ECONNRESET, after the reader has left
 }
 
 func newHalf(c clock, l LinkConfig) *half {
@@ -77,8 +76,7 @@ func (h *half) read(p []byte) (int, error) {
 	}
 }
 
-// takeLocked reads what has arrived, and wakes the writer once it has given it
-// the room that it waits for.
+// takeLocked reads arrived bytes, and wakes the writer once there is the room that it waits for.
 func (h *half) takeLocked(p []byte) int {
 	n := h.bytes.pop(p[:min(len(p), h.sched.arrived)])
 	h.sched.take(n)
@@ -161,7 +159,7 @@ func (h *half) shut(err error) {
 	h.leftLocked()
 }
 
-// reset ends the writing end at once: what is in the queue is lost.
+// reset ends the writing end at once: the bytes in the queue are lost.
 func (h *half) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,8 +180,7 @@ func (h *half) leave(err error) {
 	h.leftLocked()
 }
 
-// leftLocked wakes everybody after one end has gone, and lets the bytes go with
-// the second.
+// leftLocked wakes all waiters after one end has gone, and drops the bytes with the second.
 func (h *half) leftLocked() {
 	h.readable.broadcast()
 	h.writable.broadcast()
@@ -196,18 +193,4 @@ func (h *half) leftLocked() {
 	if h.readClosed && h.closeErr != nil {
 		h.bytes, h.sched.bursts, h.sched.arrived = ring{}, nil, 0
 	}
-}
-
-func (h *half) setReadDeadline(t time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.readDeadline = h.at(t)
-	h.readable.broadcast()
-}
-
-func (h *half) setWriteDeadline(t time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.writeDeadline = h.at(t)
-	h.writable.broadcast()
 }

@@ -47,14 +47,13 @@ type LinkConfig struct {
 	// Delay is how long a byte travels: half of the round trip.
 	Delay time.Duration
 
-	// Buffer is the size in bytes of the queue in front of the link, as the
-	// socket's send buffer is. A Write that finds it full waits. With a Rate, the
-	// reading end has another Buffer for what has arrived, and what is on its way
-	// counts for neither, so a reader that keeps up never slows the link down.
-	// Without a Rate it bounds all bytes that have not been read.
-	// Zero or less: what the link sends in 10 ms, at least 64 KiB. A process that
-	// writes in real time must come back before the queue is empty, so for full
-	// rate it must hold a few milliseconds.
+	// Buffer is the size in bytes of the queue in front of the link, as the socket's send buffer
+	// is. A Write that finds it full waits. With a Rate, the reading end has another Buffer for
+	// arrived bytes, and bytes on their way count for neither, so a reader that keeps up never
+	// slows the link down. Without a Rate it bounds all bytes that have not been read. Zero or
+	// less: the bytes that the link sends in 10 ms, at least 64 KiB. A process that writes in real
+	// time must come back before the queue is empty, so for full rate it must hold a few
+	// milliseconds.
 	Buffer int
 
 	// Coalesce is the interval at which bytes that arrive back to back become

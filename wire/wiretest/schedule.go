@@ -20,8 +20,8 @@ func (t instant) after(d time.Duration) instant {
 	return t + instant(d)
 }
 
-// schedule says when the bytes of one direction leave the sender's queue and
-// when they arrive. It is arithmetic: no clock, no bytes, no locks.
+// schedule computes when the bytes of one direction leave the sender's queue and when they arrive.
+// It is arithmetic: no clock, no bytes, no locks.
 //
 // The model is a fluid. The link takes bytes from the queue at rate, without a
 // pause while the queue holds any, and each arrives delay after it has left. A
@@ -32,9 +32,9 @@ func (t instant) after(d time.Duration) instant {
 //	leaves(k-th byte of a burst)  = start + ceil(k / rate)
 //	arrives(k-th byte of a burst) = leaves + delay
 //
-// The reader is told of what arrives every coalesce while a burst arrives, and
-// when it has arrived completely. Were each byte told at its time, a reader would
-// never sleep, but call again and again for the few bytes of a call's length.
+// The reader learns of arrived bytes every coalesce while a burst arrives, and when it has arrived
+// completely. Were each byte told at its time, a reader would never sleep, but call again and again
+// for the few bytes of a call's length.
 type schedule struct {
 	rate     int64         // bytes per second; 0: infinite
 	delay    time.Duration // one way

@@ -23,11 +23,10 @@ const (
 	shapedCopy = 64 << 10
 )
 
-// Shaper puts a link in the way of TCP: it listens on loopback, dials its target
-// for each connection that it accepts, and carries the bytes between the two over
-// a Link of their own. End of stream and reset travel the link as well. What it
-// cannot delay is the TCP handshake, and the sockets' own buffers, about 512 KiB
-// on each side, come on top of the link's.
+// Shaper puts a link in the way of TCP: it listens on loopback, dials its target for each
+// connection that it accepts, and carries the bytes between the two over a Link of their own. End
+// of stream and reset travel the link as well. It cannot delay the TCP handshake, and the sockets'
+// own buffers, about 512 KiB on each side, come on top of the link's.
 //
 // If the target cannot be reached, the accepted connection is reset.
 type Shaper struct {
@@ -41,7 +40,7 @@ type Shaper struct {
 
 	mu     sync.Mutex
 	closed bool
-	open   map[net.Conn]struct{} // what Close must cut
+	open   map[net.Conn]struct{} // connections that Close must cut
 }
 
 // NewShaper starts a Shaper in front of the TCP address target.
@@ -142,8 +141,7 @@ func (s *Shaper) forget(c net.Conn) {
 	c.Close()
 }
 
-// move copies one direction. Its end is the end of what to gets; a failure of
-// either breaks both.
+// move copies one direction, and ends that half of to at its end; a failure of either breaks both.
 func move(to, from net.Conn) {
 	_, err := io.CopyBuffer(writeOnly{to}, readOnly{from}, make([]byte, shapedCopy))
 	if err == nil {

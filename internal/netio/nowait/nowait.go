@@ -27,6 +27,8 @@ func Raw(conn net.Conn) syscall.RawConn {
 // system call to the scheduler: the scheduler soon takes the processor from a thread in a known
 // system call, which costs more than most writes. A Writer serves one goroutine at a time.
 type Writer struct {
+	More bool // other bytes follow at once, see SendMore
+
 	raw  syscall.RawConn
 	send func(fd uintptr) bool // made once
 
@@ -43,7 +45,11 @@ func NewWriter(conn net.Conn) *Writer {
 	}
 	w := &Writer{raw: raw}
 	w.send = func(fd uintptr) bool {
-		w.n, w.err = Send(fd, w.b)
+		if w.More {
+			w.n, w.err = SendMore(fd, w.b)
+		} else {
+			w.n, w.err = Send(fd, w.b)
+		}
 		return true // RawConn.Write must not wait
 	}
 	return w
@@ -53,10 +59,11 @@ func NewWriter(conn net.Conn) *Writer {
 // connection is closed or its write deadline has passed.
 func (w *Writer) TryWrite(p []byte) (n int, err error) {
 	w.b, w.n, w.err = p, 0, nil
-	if err := w.raw.Write(w.send); err != nil {
+	err = w.raw.Write(w.send)
+	w.b = nil
+	if err != nil {
 		return 0, err
 	}
-	w.b = nil
 	return w.n, w.err
 }
 

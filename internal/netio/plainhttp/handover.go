@@ -3,51 +3,23 @@ package plainhttp
 import (
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"paddock/internal/netio/listen"
 )
 
-// handovers is the listener of net/http: it accepts the connections that are handed over.
-type handovers struct {
-	addr   net.Addr // set before any connection is accepted
-	conns  chan net.Conn
-	closed chan struct{}
-	close  func()
-}
-
-func newHandovers() *handovers {
-	h := &handovers{conns: make(chan net.Conn), closed: make(chan struct{})} // unbuffered: give waits until the connection is accepted
-	h.close = sync.OnceFunc(func() { close(h.closed) })
-	return h
-}
-
-// give hands a connection over. It closes the connection if net/http no longer accepts.
-func (h *handovers) give(c *conn) {
+// handOver hands a connection over to net/http. It closes the connection if net/http no longer
+// accepts.
+func (s *Server) handOver(c *conn) {
 	_ = c.SetDeadline(time.Time{}) // fails if the connection has ended, as the next read will
 	r := &replay{Conn: c.Conn, held: c.held}
 	if c.posted {
 		r.lineEnds = 4
 	}
-	select {
-	case h.conns <- r:
-	case <-h.closed:
+	if !s.handovers.Give(r) {
 		_ = c.Close()
 	}
 }
-
-func (h *handovers) Accept() (net.Conn, error) {
-	select {
-	case c := <-h.conns:
-		return c, nil
-	case <-h.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (h *handovers) Close() error   { h.close(); return nil }
-func (h *handovers) Addr() net.Addr { return h.addr }
 
 // replay is a connection with a part that was read before.
 type replay struct {

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/internal/netio/listen"
 )
 
 // Options configure a Server.
@@ -51,7 +53,7 @@ type Server struct {
 	fallback   *http.Server
 	log        *slog.Logger
 	clock      clock
-	handovers  *handovers
+	handovers  *listen.Handover
 	requests   atomic.Uint64 // plain requests answered
 	handedOver atomic.Uint64 // connections handed over
 	stopping   atomic.Bool
@@ -74,7 +76,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		answer: o.Answer, admits: o.Admits, fallback: o.Fallback, log: log,
-		handovers: newHandovers(), conns: map[*conn]struct{}{}, stop: make(chan struct{}),
+		handovers: listen.NewHandover(nil), conns: map[*conn]struct{}{}, stop: make(chan struct{}),
 		first: cmp.Or(o.Fallback.ReadHeaderTimeout, defaultTimeout),
 		idle:  cmp.Or(o.Fallback.IdleTimeout, defaultTimeout),
 		write: cmp.Or(o.Fallback.WriteTimeout, defaultTimeout),
@@ -123,7 +125,7 @@ func (s *Server) open(l net.Listener) bool {
 	}
 	s.running.Add(1)
 	s.listeners = append(s.listeners, l)
-	s.handovers.addr = l.Addr()
+	s.handovers.At = l.Addr()
 	return true
 }
 
@@ -174,7 +176,7 @@ func (s *Server) serve(c *conn) {
 		s.mu.Unlock()
 		if handOver {
 			s.handedOver.Add(1)
-			s.handovers.give(c)
+			s.handOver(c)
 		} else {
 			_ = c.Close()
 		}
@@ -231,7 +233,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // handlers of net/http.
 func (s *Server) Close() error {
 	s.Stop()
-	s.handovers.close()
+	_ = s.handovers.Close()
 	s.mu.Lock()
 	for c := range s.conns {
 		_ = c.Conn.Close()

@@ -2,8 +2,8 @@ package frame
 
 import "encoding/binary"
 
-// AppendFrame appends f as bytes: what Decode reads back. Of the meta block,
-// f.Meta.Raw is written. The caller keeps to the limits that Decode checks.
+// AppendFrame appends f as the bytes that Decode reads. Of the meta block, f.Meta.Raw is written.
+// The caller keeps to the limits that Decode checks.
 func AppendFrame(dst []byte, f *Frame) []byte {
 	at := len(dst)
 	dst = append(dst, make([]byte, HeaderSize)...)

@@ -116,7 +116,7 @@ func scanItems(b []byte, at, count int, pairs bool, depth int) int {
 	return at
 }
 
-// validCBOR says whether b is one legal item and nothing else.
+// validCBOR reports whether b is one legal item and nothing else.
 func validCBOR(b []byte) bool {
 	return len(b) > 0 && scanCBOR(b, 0) == len(b)
 }

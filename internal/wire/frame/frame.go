@@ -21,7 +21,7 @@ type Frame struct {
 	ID    uint32 // a slot, a kind, a count or 0
 
 	Kind       uint32        // REQ, OPEN
-	Credit     uint32        // OPEN: what the opener grants, 0 = as in its HELLO; CREDIT: the delta
+	Credit     uint32        // OPEN: the opener's grant, 0 = as in its HELLO; CREDIT: the delta
 	Code       protocol.Code // RESET, GOAWAY, RES ERR
 	NotStarted bool          // RES ERR: it is safe to try again
 	RetryAfter uint32        // RES ERR, GOAWAY; milliseconds
@@ -36,7 +36,7 @@ type Frame struct {
 // Slot is the id as a slot.
 func (f *Frame) Slot() Slot { return Slot(f.ID) }
 
-// Has says whether all of flags are set.
+// Has reports whether all of flags are set.
 func (f *Frame) Has(flags Flags) bool { return f.Flags&flags == flags }
 
 // Next decodes the first frame of b into f and returns its length, header
@@ -73,12 +73,10 @@ func (f *Frame) decode(p []byte) Reason {
 	switch f.Type {
 	case POSTS:
 		return f.decodeBatch(p)
-	case REQ:
-		return f.decodeRequest(p)
+	case REQ, OPEN:
+		return f.decodeFirst(p)
 	case RES:
 		return f.decodeResponse(p)
-	case OPEN:
-		return f.decodeOpen(p)
 	case RESET:
 		f.Code, f.Text, f.Body = protocol.Code(binary.LittleEndian.Uint16(p)), p[2:], nil
 		if f.Code == 0 {
@@ -100,22 +98,17 @@ func (f *Frame) decode(p []byte) Reason {
 	return ""
 }
 
-func (f *Frame) decodeRequest(p []byte) (reason Reason) {
-	f.Kind = binary.LittleEndian.Uint32(p)
+// decodeFirst reads REQ and OPEN.
+func (f *Frame) decodeFirst(p []byte) (reason Reason) {
+	f.Kind, p = binary.LittleEndian.Uint32(p), p[4:]
+	if f.Type == OPEN {
+		f.Credit, p = binary.LittleEndian.Uint32(p), p[4:]
+	}
 	if f.Kind == 0 || f.Kind > MaxKind {
 		return BadKind
 	}
-	f.Body, reason = f.decodeMeta(p[4:])
-	return reason
-}
-
-func (f *Frame) decodeOpen(p []byte) (reason Reason) {
-	f.Kind, f.Credit = binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint32(p[4:])
-	if f.Kind == 0 || f.Kind > MaxKind {
-		return BadKind
-	}
-	f.Body, reason = f.decodeMeta(p[8:])
-	if reason == "" && f.Has(FlagConfirm) && len(f.Body) > 0 {
+	f.Body, reason = f.decodeMeta(p)
+	if reason == "" && f.Type == OPEN && f.Has(FlagConfirm) && len(f.Body) > 0 {
 		return ConfirmData
 	}
 	return reason
@@ -128,7 +121,7 @@ func (f *Frame) decodeResponse(p []byte) (reason Reason) {
 	return f.decodeErrorBlock(f.Body)
 }
 
-// decodeMeta returns what follows the meta block, if there is one.
+// decodeMeta reads the meta block, if there is one, and returns the rest.
 func (f *Frame) decodeMeta(p []byte) ([]byte, Reason) {
 	if !f.Has(FlagMeta) {
 		return p, ""
@@ -203,7 +196,7 @@ func (f *Frame) decodeBind(p []byte) Reason {
 	return ""
 }
 
-// ValidKindName says whether name may name a kind: 1 to 255 of [a-z0-9._-].
+// ValidKindName reports whether name may name a kind: 1 to 255 of [a-z0-9._-].
 func ValidKindName[T string | []byte](name T) bool {
 	for i := range len(name) {
 		c := name[i]

@@ -30,8 +30,7 @@ const (
 	CRITICAL              // any; whatever
 )
 
-// Flags are the low nibble of a header's byte 3. What a bit means depends on the
-// frame's type.
+// Flags are the low nibble of a header's byte 3. The meaning of a bit depends on the frame's type.
 type Flags uint8
 
 // The flags by name. Those of one type never share a bit.
@@ -53,7 +52,7 @@ const (
 	// MaxPayload is the largest length that 24 bits can hold. A receiver may accept less, see
 	// Hello.MaxFrame.
 	MaxPayload = 1<<24 - 1
-	// MaxHello bounds what a peer that is not known yet can make us keep.
+	// MaxHello bounds the bytes that an unknown peer can make this side keep.
 	MaxHello = 4096
 	// MaxMeta bounds a meta block.
 	MaxMeta = 8192
@@ -67,7 +66,7 @@ const (
 	maxBind = 320
 )
 
-// idRule says which ids a type allows.
+// idRule tells the ids that a type allows.
 type idRule uint8
 
 const (
@@ -121,6 +120,7 @@ var reservedFlags = func() (masks [16]Flags) {
 // String is the type's name in SPEC.
 func (t Type) String() string { return frameRules[t&15].name }
 
+// HasSlot reports whether frames of a type may name a slot.
 func HasSlot(t Type) bool {
 	rule := frameRules[t&15].id
 	return rule == idSlot || rule == idCredit
@@ -164,9 +164,8 @@ func (h Header) String() string {
 	return fmt.Sprintf("%v id=%#x flags=%#x length=%d", h.Type(), h.ID(), uint8(h.Flags()), h.Len())
 }
 
-// Check judges a header alone, before a byte of payload has come: rules 1 to 5 of
-// SPEC section 2. maxFrame is what the receiver's HELLO announced. The error is a
-// *ProtocolError.
+// Check judges a header alone, before a byte of payload has come: rules 1 to 5 of SPEC section 2.
+// maxFrame is the limit in the receiver's HELLO. The error is a *ProtocolError.
 func (h Header) Check(maxFrame uint32) error {
 	t, n := h.Type(), uint32(h.Len())
 	rule := &frameRules[t]

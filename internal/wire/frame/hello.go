@@ -87,8 +87,8 @@ const (
 	helloDictionaries
 )
 
-// appendHello writes all that differs from what an absent key means, in the order of
-// the keys, which is that of deterministic CBOR.
+// appendHello writes all values that differ from those of an absent key, in the order of the keys,
+// which is that of deterministic CBOR.
 func appendHello(dst []byte, h *protocol.Hello) []byte {
 	at, pairs := len(dst), byte(0)
 	key := func(k byte) {
@@ -177,8 +177,8 @@ func appendKinds(dst []byte, kinds map[string]uint32) []byte {
 	return dst
 }
 
-// ParseHello reads the payload of a HELLO frame. What is absent gets its default.
-// Nothing in the result is borrowed. The error is a *ProtocolError.
+// ParseHello reads the payload of a HELLO frame. Absent values get their defaults. Nothing in the
+// result is borrowed. The error is a *ProtocolError.
 func ParseHello(b []byte) (*protocol.Hello, error) {
 	if !validCBOR(b) {
 		return nil, helloError(BadCBOR)

@@ -8,7 +8,7 @@ import (
 	"paddock/wire/protocol"
 )
 
-// maxIdempotencyKey bounds what a receiver may have to remember for a request.
+// maxIdempotencyKey bounds the bytes that a receiver may have to remember for a request.
 const maxIdempotencyKey = 64
 
 // CloneMeta returns m with slices of its own.
@@ -74,24 +74,21 @@ func AppendMeta(dst []byte, m *protocol.Meta) []byte {
 		dst = appendCBORHead(append(dst, key), major, arg)
 		pairs++
 	}
+	content := func(key, major byte, b []byte) {
+		if len(b) > 0 {
+			head(key, major, uint64(len(b)))
+			dst = append(dst, b...)
+		}
+	}
 	if m.HasDeadline {
 		head(metaDeadline, cborUint, uint64(max(0, m.Deadline)/time.Millisecond))
 	}
-	if len(m.Traceparent) > 0 {
-		head(metaTraceparent, cborText, uint64(len(m.Traceparent)))
-		dst = append(dst, m.Traceparent...)
-	}
-	if len(m.Codec) > 0 {
-		head(metaCodec, cborText, uint64(len(m.Codec)))
-		dst = append(dst, m.Codec...)
-	}
+	content(metaTraceparent, cborText, m.Traceparent)
+	content(metaCodec, cborText, m.Codec)
 	if m.HasPriority {
 		head(metaPriority, cborUint, uint64(m.Priority))
 	}
-	if len(m.Key) > 0 {
-		head(metaKey, cborBytes, uint64(len(m.Key)))
-		dst = append(dst, m.Key...)
-	}
+	content(metaKey, cborBytes, m.Key)
 	dst[at] |= pairs
 	return dst
 }

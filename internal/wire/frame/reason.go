@@ -10,7 +10,7 @@ import (
 // the same words.
 type Reason string
 
-// What the codec finds.
+// The reasons of the codec.
 const (
 	TooLong       Reason = "too-long"
 	Critical      Reason = "critical"
@@ -33,7 +33,7 @@ const (
 	ConfirmData   Reason = "confirm-with-data"
 )
 
-// What the machine finds.
+// The reasons of the machine.
 const (
 	NotHello       Reason = "not-hello"
 	SecondHello    Reason = "second-hello"
@@ -61,8 +61,7 @@ const (
 	Undecided      Reason = "undecided"
 )
 
-// ProtocolError says that the peer broke a rule for which the connection is
-// closed with Code.
+// ProtocolError is a broken rule of the peer, for which the connection is closed with Code.
 type ProtocolError struct {
 	Frame  Type
 	ID     uint32 // of the frame

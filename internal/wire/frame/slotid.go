@@ -53,7 +53,7 @@ func (s Slot) Index() uint32 { return uint32(s) >> generationBits & MaxIndex }
 // Generation tells the uses of one index apart.
 func (s Slot) Generation() uint16 { return uint16(s & GenerationMax) }
 
-// Valid says whether the index is not the reserved 0.
+// Valid reports whether the index is not the reserved 0.
 func (s Slot) Valid() bool { return s.Index() != 0 }
 
 // String is d7/2: side, index, generation.

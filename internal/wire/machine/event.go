@@ -7,17 +7,17 @@ import (
 	"paddock/wire/protocol"
 )
 
-// Op says what an Event is.
+// Op is the kind of an Event.
 type Op uint8
 
-// What a frame means to the application.
+// The meanings of a frame to the application.
 const (
 	OpNone     Op = iota // nothing: the machine has dealt with the frame
 	OpHello              // the connection is open; Machine.Peer is known
 	OpPost               // Frame is POST or POSTS; give its credit back with PostsDone
 	OpRequest            // answer it with Respond or Fail, and end with Done
 	OpOpen               // a stream; it ends with Done
-	OpResponse           // RES to what we have sent
+	OpResponse           // RES to a request or stream of ours
 	OpData               // Frame.Body for Slot; give its credit back with Consume
 	OpReset              // both halves of Slot have failed with Code
 	OpStop               // the peer reads no more of Slot; writes fail
@@ -37,8 +37,8 @@ var opNames = [...]string{
 // String is the name that histories use.
 func (o Op) String() string { return opNames[o] }
 
-// Event is what Feed found. It is valid, with all that it borrows, until the next
-// Feed or until the bytes given to Feed change.
+// Event is the result of Feed. It is valid, with all that it borrows, until the next Feed or until
+// the bytes given to Feed change.
 type Event struct {
 	Op    Op
 	Slot  frame.Slot

@@ -9,8 +9,8 @@ import (
 	"paddock/wire/protocol"
 )
 
-// life knows what the clock has to say: how long the peer has been silent, how
-// long it has taken nothing, and when to ask.
+// life judges the time: how long the peer has been silent, how long it has taken nothing, and when
+// to send PING.
 type life struct {
 	Idle    time.Duration // T of SPEC section 9
 	start   time.Duration
@@ -20,7 +20,7 @@ type life struct {
 	wrote   time.Duration // last progress of a write
 	waiting bool          // a write is going on
 	counted time.Duration // since when useless frames are counted
-	pings   uint64        // what our last PING carried
+	pings   uint64        // the value in our last PING
 	rtt     time.Duration // of the last PING that was answered
 }
 
@@ -28,11 +28,11 @@ func (l *life) startLife(idle, now time.Duration) {
 	*l = life{Idle: idle, start: now, HeardAt: now, asked: now, wrote: now, counted: now}
 }
 
-// Heard tells that bytes have come. It is called before they are fed.
+// Heard records that bytes have been received. It is called before they are fed.
 func (m *Machine) Heard(now time.Duration) { m.HeardAt = now }
 
-// Wrote tells that a write has begun or has made progress; waiting, that some of
-// it is still to be written.
+// Wrote records that a write has begun or has made progress; waiting means that some of it is still
+// to be written.
 func (m *Machine) Wrote(now time.Duration, waiting bool) { m.wrote, m.waiting = now, waiting }
 
 // Tick judges the time, and returns when it must be called again at the latest.
@@ -75,8 +75,7 @@ func (m *Machine) Ping(now time.Duration) {
 	m.pingDue = true
 }
 
-// Unheard is for how long the peer has owed an answer to a PING, nothing at all having come
-// from it; 0 if it owes none.
+// Unheard returns for how long a PING has waited without a byte from the peer; 0 if none waits.
 func (m *Machine) Unheard(now time.Duration) time.Duration {
 	if m.asked <= m.HeardAt {
 		return 0

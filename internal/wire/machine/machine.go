@@ -25,22 +25,20 @@ const (
 	MaxUseless = 10_000
 )
 
-// Machine is one side of a connection: what SPEC says, and nothing else. Bytes
-// that have come go into Feed, which says in an Event what they mean; the
-// application's wishes are methods; what must be sent gathers in one buffer,
-// which Take hands out. Time comes in as an offset on the caller's monotonic
-// clock.
+// Machine is one side of a connection: the rules of SPEC, and nothing else. Received bytes go into
+// Feed, which returns their meaning in an Event; the application's calls are methods; output
+// gathers in one buffer, which Take returns. Time is an offset on the caller's monotonic clock.
 //
 // It is not safe for concurrent use: its owner guards it with one lock, held for
 // one call, never during I/O or a handler. No call blocks, and none allocates
 // but to grow the tables and the buffer.
 //
-// Invariant: for each credit, what the peer may still send plus what was consumed
-// and not granted yet plus what was delivered and not consumed is the initial
-// value.
+// Invariant: for each credit, the sum of three numbers is the initial value: the bytes that the
+// peer may still send, the bytes that were consumed and not granted yet, and the bytes that were
+// delivered and not consumed.
 type Machine struct {
 	role      frame.Role
-	Self      protocol.Hello // what we announced
+	Self      protocol.Hello // our own
 	PeerHello *protocol.Hello
 	Failure   error // once closed
 
@@ -81,16 +79,16 @@ type Machine struct {
 // consumed and not granted again.
 type window struct{ Receive, Owed, Initial int64 }
 
-// Goaway is what the peer has said about coming back, with its last GOAWAY: not
-// before RetryAfter plus a random part of Jitter, so that not all come at once.
+// Goaway holds the times in the peer's last GOAWAY: this side may come back after RetryAfter plus a
+// random part of Jitter, so that not all come at once.
 type Goaway struct{ RetryAfter, Jitter time.Duration }
 
 func newWindow(initial uint32) window {
 	return window{Receive: int64(initial), Initial: int64(initial)}
 }
 
-// give takes consumed bytes back, and says whether it is time for a grant: half a
-// window, so that a sender never waits in vain.
+// give takes consumed bytes back, and reports whether it is time for a grant: half a window, so
+// that a sender never waits in vain.
 func (w *window) give(n int) (due bool) {
 	w.Owed += int64(n)
 	return w.Owed >= w.Initial/2
@@ -123,7 +121,7 @@ func New(role frame.Role, hello protocol.Hello, now time.Duration) (*Machine, er
 	return m, nil
 }
 
-// Peer is what the peer's HELLO said, nil until it has come.
+// Peer returns the peer's HELLO, nil until it has come.
 func (m *Machine) Peer() *protocol.Hello { return m.PeerHello }
 
 // Err is why the connection is closed, nil while it is not.
@@ -132,7 +130,7 @@ func (m *Machine) Err() error { return m.Failure }
 // Live is how many requests and streams there are, of both sides.
 func (m *Machine) Live() int { return m.Ours.Live + m.Theirs.Live }
 
-// Draining says whether a GOAWAY has been sent or has come.
+// Draining reports whether a GOAWAY has been sent or has come.
 func (m *Machine) Draining() bool { return m.goawaySent || m.GoawayReceived }
 
 // PeerKind is the name that the peer has bound to a number, "" if it has not.
@@ -153,7 +151,7 @@ func (m *Machine) setPeerKind(number uint32, name string) {
 	m.kinds[number] = name
 }
 
-// table is the one in which id lies; own says whether it is ours.
+// table is the one in which id lies; own reports whether it is ours.
 func (m *Machine) table(id frame.Slot) (t *slotTable, own bool) {
 	if id.Side() == m.role {
 		return &m.Ours, true

@@ -7,14 +7,13 @@ import (
 	"paddock/internal/wire/frame"
 )
 
-// controlRoom is kept free at the front of each output buffer for the control
-// frames that go ahead of what waits: PONG, PING, ACK (16 bytes each) and two
-// CREDITs (12 bytes each). Each of them stands for all of its kind, so this is
-// all that a peer can make us owe.
+// controlRoom is kept free at the front of each output buffer for the control frames that go ahead
+// of the waiting output: PONG, PING, ACK (16 bytes each) and two CREDITs (12 bytes each). Each of
+// them stands for all of its kind, so this is all that a peer can make us owe.
 const controlRoom = 3*16 + 2*12
 
-// output is what waits to be sent: one buffer of frames in call order, and state
-// from which control frames are made when it is taken.
+// output holds the frames that wait to be sent: one buffer of frames in call order, and state from
+// which control frames are made when it is taken.
 //
 // Invariant: out has controlRoom bytes at the front; batch is 0, or the offset of
 // the last frame of out, which is POST or POSTS.
@@ -56,7 +55,7 @@ func (o *output) putHeader(h frame.Header) {
 	o.Tx.frame(h.Type(), h.Flags(), frame.HeaderSize+h.Len())
 }
 
-// Pending says whether Take has something to hand out.
+// Pending reports whether Take has something to return.
 func (m *Machine) Pending() bool {
 	return len(m.Out) > controlRoom || len(m.Grants) > 0 ||
 		m.begun && (m.pongDue || m.pingDue || m.AckDue > 0 || m.ConnDue || m.PostDue)
@@ -65,11 +64,11 @@ func (m *Machine) Pending() bool {
 // Queued is how many bytes wait, but for control frames.
 func (m *Machine) Queued() int { return len(m.Out) - controlRoom }
 
-// Take hands out all that waits: buffer[from:] is to be written before the next
-// is taken. What follows gathers in spare, whose content is lost: a buffer that
-// was handed out earlier, whole, so that two of them serve a connection; or nil.
-// buffer is nil if nothing waits; spare stays the caller's then. buffer[from:] is
-// empty if all that waited was credit for streams that have ended meanwhile.
+// Take returns all waiting output: buffer[from:] is to be written before the next is taken. Later
+// output gathers in spare, whose content is lost: a buffer that was handed out earlier, whole, so
+// that two of them serve a connection; or nil. buffer is nil if nothing waits; spare stays the
+// caller's then. buffer[from:] is empty if all that waited was credit for streams that have ended
+// meanwhile.
 func (m *Machine) Take(spare []byte) (buffer []byte, from int) {
 	if !m.Pending() {
 		return nil, 0
@@ -86,8 +85,8 @@ func (m *Machine) Take(spare []byte) (buffer []byte, from int) {
 	return buffer, from
 }
 
-// DropQueued drops what waits on a closed connection, but for the GOAWAY. It says
-// whether it did: what goes along with HELLO stays.
+// DropQueued drops the waiting output of a closed connection, but for the GOAWAY. It reports
+// whether it did: output that goes along with HELLO stays.
 func (m *Machine) DropQueued() bool {
 	if !m.begun || m.Failure == nil {
 		return false
@@ -118,8 +117,8 @@ func (m *Machine) putGrants() {
 	m.Grants = m.Grants[:0]
 }
 
-// prependControl writes what is due right before b[controlRoom], and returns
-// where it begins.
+// prependControl writes the due control frames right before b[controlRoom], and returns where they
+// begin.
 func (m *Machine) prependControl(b []byte) (at int) {
 	at = controlRoom
 	before := func(h frame.Header, payload uint64) {
@@ -151,7 +150,7 @@ func (m *Machine) prependControl(b []byte) (at int) {
 		before(frame.MakeHeader(frame.PING, frame.FlagPong, 0, 8), binary.LittleEndian.Uint64(m.pong[:]))
 		m.pongDue = false
 	}
-	if m.AckDue > 0 { // before PONG: what a HELLO has told is known once its sender is let in
+	if m.AckDue > 0 { // before PONG: the peer learns the state of its session before it is admitted
 		before(frame.MakeHeader(frame.ACK, 0, 0, 8), m.AckDue)
 		m.AckDue = 0
 	}

@@ -239,7 +239,7 @@ func (m *Machine) granted(f *frame.Frame) error {
 	return nil
 }
 
-// notLive is what a frame gets that names a slot which is not live.
+// notLive handles a frame whose slot is not live.
 func (m *Machine) notLive(is found) error {
 	if is == isUnknown {
 		return m.broken(protocol.Protocol, frame.NeverOpened)

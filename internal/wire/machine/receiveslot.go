@@ -8,6 +8,7 @@ import (
 	"paddock/wire/protocol"
 )
 
+// Milliseconds returns a time of the protocol as a Duration.
 func Milliseconds(n uint32) time.Duration { return time.Duration(n) * time.Millisecond }
 
 func wholeMilliseconds(d time.Duration) uint32 {
@@ -78,7 +79,7 @@ func (m *Machine) beginTheirs(s *slot, f *frame.Frame) {
 	}
 }
 
-// refuse answers for the application; what still comes for the slot is dropped.
+// refuse answers for the application; later frames of the slot are dropped.
 func (m *Machine) refuse(id frame.Slot, s *slot, n int, code protocol.Code, why string) error {
 	m.Discard(n)
 	m.putFailure(id, s, &protocol.Error{Code: code, Msg: why, NotStarted: true})

@@ -40,7 +40,7 @@ func (m *Machine) MaxFrame() int {
 	return int(m.PeerHello.MaxFrame)
 }
 
-// tooLarge is for what does not fit: for ever, or until HELLO has come.
+// tooLarge returns the error for a body that does not fit: for ever, or until HELLO has come.
 func (m *Machine) tooLarge() error {
 	if m.PeerHello == nil {
 		return protocol.ErrNoCredit

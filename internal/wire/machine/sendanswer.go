@@ -39,8 +39,7 @@ func (m *Machine) Respond(id frame.Slot, meta, body []byte, more bool) error {
 	return nil
 }
 
-// Fail ends what the peer has begun: RES ERR if nothing was answered yet, else
-// RESET.
+// Fail ends a request or stream of the peer: by RES ERR if nothing was answered yet, else by RESET.
 func (m *Machine) Fail(id frame.Slot, e *protocol.Error) error {
 	s, err := m.own(id)
 	if err != nil {
@@ -56,7 +55,7 @@ func (m *Machine) Fail(id frame.Slot, e *protocol.Error) error {
 func (m *Machine) putFailure(id frame.Slot, s *slot, e *protocol.Error) {
 	reset := s.code != 0 && s.form == stream
 	if s.is(begun) || reset {
-		m.putReset(s, id, 0, cmp.Or(s.code, e.Code)) // what the peer has done wrong goes first
+		m.putReset(s, id, 0, cmp.Or(s.code, e.Code)) // the peer's fault goes first
 	} else {
 		f := frame.Frame{
 			Type: frame.RES, Flags: frame.FlagErr, ID: uint32(id), Code: e.Code, NotStarted: e.NotStarted,
@@ -73,9 +72,9 @@ func (m *Machine) putFailure(id frame.Slot, s *slot, e *protocol.Error) {
 	m.settle(id, s)
 }
 
-// Done tells that the handler of a request or stream has returned. If its last
-// frame is not out, it goes now, with the code of what went wrong, or INTERNAL.
-// If the peer still sends, it is told to stop.
+// Done records that the handler of a request or stream has returned. If its last frame was not
+// sent, it is sent now, with the code of the fault, or INTERNAL. If the peer still sends, it is
+// told to stop.
 func (m *Machine) Done(id frame.Slot) {
 	s, err := m.own(id)
 	if err != nil || id.Side() == m.role {

@@ -51,9 +51,9 @@ func (m *Machine) Request(kind uint32, meta, body []byte, more bool) (frame.Slot
 	return id, nil
 }
 
-// Open opens a stream. flags are FlagEnd, FlagConfirm or both; first is data that
-// goes along, as a whole or not at all (ErrNoCredit, ErrTooLarge). credit is what the peer may
-// send at first, 0 for our HELLO's.
+// Open opens a stream. flags are FlagEnd, FlagConfirm or both; first is data that goes along, as a
+// whole or not at all (ErrNoCredit, ErrTooLarge). credit is the peer's first credit, 0 for our
+// HELLO's.
 func (m *Machine) Open(kind uint32, flags frame.Flags, credit uint32, meta, first []byte) (frame.Slot, error) {
 	f := frame.Frame{Type: frame.OPEN, Flags: flags & (frame.FlagEnd | frame.FlagConfirm), Kind: kind, Credit: credit, Body: first}
 	f.SetMeta(meta)

@@ -45,8 +45,8 @@ func (m *Machine) Post(kind uint32, body []byte, wantAck bool) (number uint64, e
 	return m.Sent, nil
 }
 
-// SentBefore tells how many acknowledged posts of the session were sent on
-// earlier connections: the peer may know more than this one has carried.
+// SentBefore sets how many acknowledged posts of the session were sent on earlier connections: the
+// peer may know more than this one has carried.
 func (m *Machine) SentBefore(n uint64) { m.everSent = max(m.everSent, n) }
 
 // PostsDone gives back the credit of a POST or POSTS whose payload has n bytes.
@@ -56,8 +56,8 @@ func (m *Machine) PostsDone(n int) {
 	}
 }
 
-// Known tells, at OpHello, how many posts of the peer's session were handled on
-// earlier connections. They are dropped when they come again.
+// Known sets, at OpHello, how many posts of the peer's session were handled on earlier connections.
+// They are dropped when they arrive again.
 func (m *Machine) Known(n uint64) {
 	if n > m.known {
 		m.known = n
@@ -65,7 +65,7 @@ func (m *Machine) Known(n uint64) {
 	}
 }
 
-// Acknowledge tells that the handlers of all posts up to number have completed.
+// Acknowledge records that the handlers of all posts up to number have completed.
 func (m *Machine) Acknowledge(number uint64) {
 	if number > m.done {
 		m.done, m.AckDue = number, number

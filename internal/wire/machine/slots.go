@@ -5,7 +5,7 @@ import (
 	"paddock/wire/protocol"
 )
 
-// form is what a slot is used for.
+// form is the use of a slot.
 type form uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 	begun                            // the first frame of the serving side has passed
 	undecided                        // CONFIRM, and RES has not passed
 	cancelled                        // CANCEL has passed
-	discard                          // what still comes is dropped
+	discard                          // later frames are dropped
 	stopped                          // our writes fail
 	resetSent                        // RESET is out, ours
 	listed                           // in Machine.grants
@@ -42,7 +42,7 @@ type slot struct {
 	put        uint32        // Machine.takes when our last frame went to the output
 	send       int64         // bytes that we may still send
 	receive    int64         // bytes that the peer may still send
-	window     int64         // what receive began with
+	window     int64         // the first value of receive
 	owed       int64         // bytes consumed and not granted again
 }
 
@@ -72,7 +72,7 @@ type slotTable struct {
 	spare   []uint32 // free indices; used for our own table alone
 }
 
-// found says how an id lies to the table.
+// found is the state of an id in the table.
 type found uint8
 
 const (

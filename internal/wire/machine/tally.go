@@ -12,7 +12,7 @@ type Tally struct {
 	Errors   uint64     // RES ERR
 	Pongs    uint64
 
-	// Of what has come only.
+	// Of received frames only.
 	Stale   uint64 // frames that named a slot which was free again
 	Dropped uint64 // bytes discarded
 	Mdrops  uint64 // messages and posts discarded
@@ -51,8 +51,8 @@ func (t *Tally) first(data []byte) {
 	}
 }
 
-// endsMessage says whether DATA with n bytes completes a message. END without
-// bytes ends the half and nothing else.
+// endsMessage reports whether DATA with n bytes completes a message. END without bytes ends the
+// half and nothing else.
 func endsMessage(flags frame.Flags, n int) bool {
 	return flags&frame.FlagMore == 0 && (n > 0 || flags&frame.FlagEnd == 0)
 }

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -51,14 +52,7 @@ func (q *queue) push(w *waiter, now time.Time) *waiter {
 		q.since, q.waiters = now, q.waiters[:0]
 	}
 	if len(q.waiters) >= 2*(q.live+1) { // most have gone
-		kept := q.waiters[:0]
-		for _, other := range q.waiters {
-			if !other.gone {
-				kept = append(kept, other)
-			}
-		}
-		clear(q.waiters[len(kept):])
-		q.waiters = kept
+		q.waiters = slices.DeleteFunc(q.waiters, func(other *waiter) bool { return other.gone })
 	}
 	q.waiters = append(q.waiters, w)
 	q.live++
@@ -83,14 +77,12 @@ func (q *queue) drop(w *waiter) {
 func (w *waiter) until(ctx context.Context, p *Permit) (*Permit, error) {
 	g := w.lane.gate
 	defer g.waited(time.Now())
-	timer := time.NewTimer(w.limit)
-	defer timer.Stop()
 	var early error
 	select {
 	case <-w.ready:
 		p.begun = w.begun
 		return p, nil
-	case <-timer.C:
+	case <-time.After(w.limit):
 	case <-ctx.Done():
 		early = ctx.Err()
 	}

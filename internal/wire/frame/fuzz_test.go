@@ -1,4 +1,4 @@
-package wire_test
+package frame_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"paddock/internal/wire/frame"
-	"paddock/wire"
+	"paddock/wire/protocol"
 )
 
 // FuzzFrame holds that what Next lets pass is encoded to the same bytes again,
@@ -37,12 +37,12 @@ func FuzzFrame(f *testing.F) {
 }
 
 // checkMeta holds that the known keys survive an encoding of their own.
-func checkMeta(t *testing.T, m *wire.Meta) {
+func checkMeta(t *testing.T, m *protocol.Meta) {
 	if m.Raw == nil {
 		return
 	}
 	raw := frame.AppendMeta(nil, m)
-	f := frame.Frame{Type: frame.RES, Flags: frame.FlagMeta, ID: 0x1001, Meta: wire.Meta{Raw: raw}}
+	f := frame.Frame{Type: frame.RES, Flags: frame.FlagMeta, ID: 0x1001, Meta: protocol.Meta{Raw: raw}}
 	var again frame.Frame
 	if _, err := frame.Next(frame.AppendFrame(nil, &f), receiverMaxFrame, &again); err != nil {
 		t.Fatalf("%x: %v", raw, err)

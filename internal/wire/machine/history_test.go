@@ -1,4 +1,4 @@
-package wire_test
+package machine_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 	"paddock/internal/wire/frame"
 	"paddock/internal/wire/machine"
-	"paddock/wire"
+	"paddock/wire/protocol"
 )
 
 var update = flag.Bool("update", false, "write what the machines did into the histories; review it")
@@ -71,7 +71,7 @@ func compareLines(t *testing.T, file, got, want string) {
 
 // specRows are the names in the tables of SPEC section 11.
 func specRows(t *testing.T) (rows []string) {
-	spec, err := os.ReadFile("../docs/wire/SPEC.md")
+	spec, err := os.ReadFile("../../../docs/wire/SPEC.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func replay(t *testing.T, text string, rows map[string]bool) string {
 }
 
 // testHello has nearly the least limits, so that they are soon reached.
-var testHello = wire.Hello{
+var testHello = protocol.Hello{
 	MaxFrame: 128 << 10, MaxInflight: 64, ConnBudget: 256 << 10, StreamInitial: 64 << 10, PostInitial: 64 << 10,
 	Idle: 30 * time.Second, Kinds: map[string]uint32{"k": 1},
 }
@@ -152,11 +152,11 @@ func newPlayer(t *testing.T, options string) *player {
 		t.Fatal(err)
 	}
 	p := &player{t: t, m: m}
-	wire.TakeBytes(m)
+	takeBytes(m)
 	if !strings.Contains(options, "new") {
 		hello := testHello
 		if strings.Contains(options, "session") {
-			hello.Session = &wire.Session{Base: 10}
+			hello.Session = &protocol.Session{Base: 10}
 		}
 		var ev machine.Event
 		payload, _ := frame.AppendHello(nil, hello)
@@ -227,7 +227,7 @@ func (p *player) feed(text string) {
 func (p *player) results() {
 	if !p.hold {
 		var f frame.Frame
-		for rest := wire.TakeBytes(p.m); len(rest) > 0; {
+		for rest := takeBytes(p.m); len(rest) > 0; {
 			n, err := frame.Next(rest, testHello.MaxFrame, &f)
 			if err != nil || n == 0 {
 				p.t.Fatalf("the output is not legal: %x: %d, %v", rest, n, err)
@@ -287,7 +287,7 @@ func (p *player) wish(text string) {
 	case "respond":
 		err = p.m.Respond(slot(), nil, body(arg(2)), has("MORE"))
 	case "fail":
-		err = p.m.Fail(slot(), &wire.Error{Code: wire.Code(number(2))})
+		err = p.m.Fail(slot(), &protocol.Error{Code: protocol.Code(number(2))})
 	case "done":
 		p.m.Done(slot())
 	case "data":
@@ -295,9 +295,9 @@ func (p *player) wish(text string) {
 	case "cancel":
 		err = p.m.Cancel(slot())
 	case "stop":
-		err = p.m.Stop(slot(), wire.Code(number(2)))
+		err = p.m.Stop(slot(), protocol.Code(number(2)))
 	case "reset":
-		err = p.m.Reset(slot(), wire.Code(number(2)))
+		err = p.m.Reset(slot(), protocol.Code(number(2)))
 	case "consume":
 		p.m.Consume(slot(), number(2))
 	case "post":
@@ -381,13 +381,13 @@ func parseFrame(t *testing.T, text string) []byte {
 		case name == "kind":
 			f.ID = uint32(number(value))
 		case name == "code":
-			f.Code = wire.Code(number(value))
+			f.Code = protocol.Code(number(value))
 		case name == "credit":
 			f.Credit = uint32(number(value))
 		case name == "name":
 			f.Text = body(value)
 		case name == "deadline":
-			f.Meta.Raw = frame.AppendMeta(nil, &wire.Meta{HasDeadline: true, Deadline: time.Duration(number(value)) * time.Millisecond})
+			f.Meta.Raw = frame.AppendMeta(nil, &protocol.Meta{HasDeadline: true, Deadline: time.Duration(number(value)) * time.Millisecond})
 		case name == "versions":
 			f.Body = []byte{0xa1, 1, 0x82, byte(number(value)), byte(number(value))}
 		case word == "not-started":

@@ -1,4 +1,4 @@
-package wire_test
+package frame_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"paddock/internal/wire/frame"
-	"paddock/wire"
+	"paddock/wire/protocol"
 )
 
 // receiverMaxFrame is what the vectors assume.
@@ -142,7 +142,7 @@ func TestHelloThatThePeerWouldRefuse(t *testing.T) {
 	for i := range uint32(300) {
 		kinds[strings.Repeat("k", 20)+string('a'+rune(i%26))+strings.Repeat("z", int(i/26))] = i + 1
 	}
-	for name, h := range map[string]wire.Hello{
+	for name, h := range map[string]protocol.Hello{
 		"small frames":    {MaxFrame: 16383},
 		"versions":        {MinVersion: 2, MaxVersion: 1},
 		"a kind's name":   {Kinds: map[string]uint32{"Upper": 1}},
@@ -150,7 +150,7 @@ func TestHelloThatThePeerWouldRefuse(t *testing.T) {
 		"too many kinds":  {Kinds: kinds},
 		"a long agent":    {Agent: strings.Repeat("x", 129)},
 	} {
-		if b, err := frame.AppendHello([]byte("kept"), h); !errors.Is(err, wire.ErrHello) || string(b) != "kept" {
+		if b, err := frame.AppendHello([]byte("kept"), h); !errors.Is(err, frame.ErrHello) || string(b) != "kept" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestPreface(t *testing.T) {
 		"\x89WIRE\n\x01":          `wire: peer does not speak wire (first bytes "\x89WIRE\n\x01")`,
 		"\x09WIRE\r\n\x01 7 bits": `wire: peer does not speak wire (first bytes "\tWIRE\r\n\x01")`,
 	} {
-		if _, err := frame.CheckPreface([]byte(got)); !errors.Is(err, wire.ErrNotWire) || err.Error() != want {
+		if _, err := frame.CheckPreface([]byte(got)); !errors.Is(err, frame.ErrNotWire) || err.Error() != want {
 			t.Errorf("%q: %v", got, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package wire_test
+package machine_test
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 
 	"paddock/internal/wire/frame"
 	"paddock/internal/wire/machine"
-	"paddock/wire"
+	"paddock/wire/protocol"
 )
 
 // FuzzModel joins two machines and lets both applications do whatever the input
@@ -97,7 +97,7 @@ func newModel(t *testing.T, script []byte) *model {
 			t.Fatal(err)
 		}
 		m.sides[side] = &party{m: machine, owned: map[frame.Slot]int{}, serving: map[frame.Slot]int{}}
-		out := wire.TakeBytes(machine)
+		out := takeBytes(machine)
 		m.sides[side].link = slices.Clone(out[len(frame.Preface):])
 	}
 	return m
@@ -186,7 +186,7 @@ func (m *model) must(err error) {
 // refused says whether an operation was not done, for a reason that may be.
 func (m *model) refused(err error) bool {
 	m.t.Helper()
-	for _, legal := range []error{wire.ErrNoCredit, wire.ErrNoSlot, wire.ErrSlot, wire.ErrStopped, wire.ErrDraining, wire.ErrTooLarge} {
+	for _, legal := range []error{protocol.ErrNoCredit, protocol.ErrNoSlot, protocol.ErrSlot, protocol.ErrStopped, protocol.ErrDraining, protocol.ErrTooLarge} {
 		if errors.Is(err, legal) {
 			return true
 		}
@@ -221,7 +221,7 @@ func (m *model) post(p *party, n int, ack bool) {
 func (m *model) begin(side int, stream bool) (*talk, []byte) {
 	k := &talk{key: uint16(len(m.talks)), owner: side, stream: stream}
 	key := binary.LittleEndian.AppendUint16(nil, k.key)
-	return k, frame.AppendMeta(nil, &wire.Meta{Key: key})
+	return k, frame.AppendMeta(nil, &protocol.Meta{Key: key})
 }
 
 func (m *model) started(k *talk, id frame.Slot) {
@@ -299,7 +299,7 @@ func (m *model) answer(side int, k *talk, more, fail bool) {
 	}
 	p := m.sides[side]
 	if fail {
-		if !m.refused(p.m.Fail(k.id, &wire.Error{Code: wire.Aborted, Msg: "no"})) {
+		if !m.refused(p.m.Fail(k.id, &protocol.Error{Code: protocol.Aborted, Msg: "no"})) {
 			k.gaveUp[side], k.deaf[side] = true, true
 			k.answered = true
 		}
@@ -325,9 +325,9 @@ func (m *model) giveUp(side int, k *talk, how int) {
 	case 0:
 		err = p.Cancel(k.id)
 	case 1:
-		err = p.Reset(k.id, wire.Aborted)
+		err = p.Reset(k.id, protocol.Aborted)
 	case 2:
-		err = p.Stop(k.id, wire.Aborted)
+		err = p.Stop(k.id, protocol.Aborted)
 	case 3:
 		if side != k.owner {
 			p.Done(k.id)
@@ -363,7 +363,7 @@ func (m *model) postsDone(p *party) {
 
 func (m *model) take(side int) {
 	p := m.sides[side]
-	p.link = append(p.link, wire.TakeBytes(p.m)...)
+	p.link = append(p.link, takeBytes(p.m)...)
 }
 
 // carry brings up to n bytes from side to the other, which deals with them.
@@ -522,12 +522,12 @@ func (m *model) finish() {
 		if p.m.Live() != 0 {
 			m.t.Errorf("side %d: %d slots are live", side, p.m.Live())
 		}
-		a, b := wire.CreditsOf(p.m), wire.CreditsOf(other.m)
-		if a.ConnSend != b.ConnReceive || a.PostsSend != b.PostsReceive {
-			m.t.Errorf("side %d may send %+v, the other expects %+v", side, a, b)
+		a, b := p.m, other.m
+		if a.ConnSend != b.Conn.Receive || a.PostsSend != b.Posts.Receive {
+			m.t.Errorf("side %d may send %d and %d, the other expects %+v and %+v", side, a.ConnSend, a.PostsSend, b.Conn, b.Posts)
 		}
-		if a.ConnReceive+a.ConnOwed != int64(testHello.ConnBudget) || a.PostsReceive+a.PostsOwed != int64(testHello.PostInitial) {
-			m.t.Errorf("side %d has lost credit: %+v", side, a)
+		if a.Conn.Receive+a.Conn.Owed != int64(testHello.ConnBudget) || a.Posts.Receive+a.Posts.Owed != int64(testHello.PostInitial) {
+			m.t.Errorf("side %d has lost credit: %+v, %+v", side, a.Conn, a.Posts)
 		}
 		if other.heard != p.posted || p.m.Acked != p.numbers {
 			m.t.Errorf("side %d: %d of %d posts, %d of %d acknowledged", side, other.heard, p.posted, p.m.Acked, p.numbers)
@@ -537,7 +537,7 @@ func (m *model) finish() {
 		complete := k.halves[0].gotEnd && k.halves[1].gotEnd &&
 			k.halves[0].got == k.halves[0].sent && k.halves[1].got == k.halves[1].sent
 		if !complete && !k.gaveUp[0] && !k.gaveUp[1] && !(k.answered && !k.stream) {
-			m.t.Errorf("not complete, though nobody gave up: %+v", k)
+			m.t.Errorf("not complete, though neither side gave up: %+v", k)
 		}
 	}
 }
