@@ -1,6 +1,12 @@
 package wire
 
-import "paddock/internal/wire/frame"
+import (
+	"context"
+	"errors"
+
+	"paddock/internal/wire/frame"
+	"paddock/internal/wire/machine"
+)
 
 const (
 	// minRead is the least room for which a read is worth its call.
@@ -102,4 +108,122 @@ func (r *reader) wakeLate() {
 		r.late, r.lateBytes = nil, 0
 		s.wakeReader()
 	}
+}
+
+// delivery is the work for the application that one frame brings. Its slices are those of the
+// reader's block.
+type delivery struct {
+	op      machine.Op
+	flags   frame.Flags
+	batch   bool // POSTS
+	slot    frame.Slot
+	skip    int
+	bodies  int
+	last    uint64 // number of the last post, 0: without ACK
+	handler *handler
+	request *Request
+	stream  *Stream
+	body    []byte
+	err     error // of a refusal
+}
+
+// deliver does the work that a frame brings. The error ends the connection.
+func (d *dispatcher) deliver(to *delivery) error {
+	if to.op != machine.OpData {
+		d.wakeLate()
+	}
+	switch to.op {
+	case machine.OpHello:
+		return d.judgeHello()
+	case machine.OpPost:
+		return d.c.posts.deliver(to)
+	case machine.OpRequest:
+		d.deliverRequest(to)
+	case machine.OpOpen:
+		d.deliverStream(to)
+	case machine.OpData:
+		if !to.stream.push(d, to.body, to.flags) {
+			return d.flooded(to.stream)
+		}
+	case machine.OpReset:
+		to.stream.end(to.err)
+	case machine.OpResponse:
+		to.stream.decide(to.body, to.flags, to.err)
+	}
+	return nil
+}
+
+// flooded ends a connection whose peer sends empty messages that are not read.
+func (d *dispatcher) flooded(s *Stream) error {
+	c := d.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.m.Close(Flood)
+	return &Error{Code: Flood, Msg: "messages without bytes wait on " + s.kind}
+}
+
+// judgeHello decides whether the peer's HELLO is accepted.
+func (d *dispatcher) judgeHello() error {
+	c := d.c
+	var err error
+	if c.config.Verify != nil {
+		err = c.config.Verify(c, c.m.Peer())
+	}
+	if err == nil {
+		err = c.joinSession()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		close(c.ready)
+		c.m.Ping(c.now()) // windows need the round trip
+		return nil
+	}
+	code := Unauthenticated
+	if e, ok := errors.AsType[*Error](err); ok {
+		code = e.Code
+	}
+	c.m.Close(code)
+	return err
+}
+
+// deliverRequest runs an inline handler, or starts a goroutine for another. There are never more of
+// these than slots that the peer may hold.
+func (d *dispatcher) deliverRequest(to *delivery) {
+	h, r := to.handler, to.request
+	if r == nil {
+		d.answers.add(h, to)
+		return
+	}
+	d.c.mu.Lock()
+	d.c.handlers.begin(h.kind)
+	d.c.mu.Unlock()
+	switch {
+	case !h.servesRequests():
+		r.finish(&Error{Code: Unimplemented, Msg: "no handler for requests of " + h.kind, NotStarted: true})
+	case h.begins:
+		r.take(to.body)
+		r.begin()
+	default:
+		r.take(to.body)
+		go r.run()
+	}
+}
+
+// deliverStream starts the handler of a stream that the peer has opened. There are never more of
+// these than slots that the peer may hold.
+func (d *dispatcher) deliverStream(to *delivery) {
+	s, end := to.stream, to.flags&frame.FlagEnd
+	if len(to.body) > 0 || end != 0 {
+		s.push(d, to.body, end)
+	}
+	if !to.handler.servesStreams() {
+		s.finish(&Error{Code: Unimplemented, Msg: "no handler for streams of " + s.kind, NotStarted: true})
+		return
+	}
+	d.c.mu.Lock()
+	s.ctx, s.cancel = context.WithCancelCause(d.c.ctx)
+	d.c.handlers.begin(s.kind)
+	d.c.mu.Unlock()
+	go s.serve(to.handler)
 }

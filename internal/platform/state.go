@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
@@ -140,3 +143,22 @@ func (p *Platform) closeJournal(context.Context) error {
 	}
 	return p.journal.Close()
 }
+
+// Verify applies the records of a data directory again, and compares events and states with the
+// stored ones. No platform may run with it, and nothing is written. The error wraps
+// [ingest.ErrDiffers], or is one of the journal.
+func Verify(dir string, log *slog.Logger, progress func(number, newest uint64)) (found ingest.Verified, err error) {
+	j, err := journal.Open(journal.Options{Dir: journalDir(dir), Logger: log, ReadOnly: true})
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	kept, err := views.Open(views.Options{Catalog: &fence.Catalog{}, Journal: j})
+	if err != nil {
+		return found, err
+	}
+	return ingest.Verify(ingest.Config{Journal: j, Fences: kept}, progress)
+}
+
+// journalDir returns the journal's directory within a data directory.
+func journalDir(dir string) string { return filepath.Join(dir, "journal") }

@@ -207,3 +207,15 @@ func (g *Group) drain(forced context.Context, started []*member, reason error) e
 	g.Logger.Info("stopped")
 	return errors.Join(errs...)
 }
+
+// Sleep waits for d. It returns the context's error if that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"paddock/lab/internal/runfile"
 )
 
 // Result is one run, as --json writes it.
@@ -261,4 +263,25 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Min), f(v.Ratio.Max))
 	}
 	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Min, v.Ratio.Max)
+}
+
+// Machine is where a run took place.
+type Machine struct {
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`
+	Kernel string `json:"kernel"`
+	Go     string `json:"go"`
+	OS     string `json:"os"`
+}
+
+// ThisMachine describes the machine that runs the comparison.
+func ThisMachine() Machine {
+	m := runfile.ReadManifest(nil, time.Time{})
+	said := func(s *string) string {
+		if s == nil {
+			return "unknown"
+		}
+		return *s
+	}
+	return Machine{CPU: said(m.CPUModel), Cores: m.CPUs, Kernel: said(m.Kernel), Go: m.Go, OS: m.OS + "/" + m.Arch}
 }

@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
+
+	"paddock/lab/perf"
 )
 
 // GRPC is grpc-go with one ClientConn. Bodies are raw bytes, so that protobuf
@@ -204,4 +207,19 @@ func (p *grpcPoster) Send(ctx context.Context, body []byte) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	return p.session.posts.Send(ctx, body)
+}
+
+// NewCertificate makes a certificate that lives as long as the process, and returns its DER beside
+// the configuration of a server that shows it.
+func NewCertificate() (*tls.Config, []byte, error) {
+	cert, err := perf.SelfSigned()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, cert.Certificate[0], nil
+}
+
+// ClientTLS returns the configuration that trusts the certificate der alone.
+func ClientTLS(der []byte) (*tls.Config, error) {
+	return perf.Pinned(perf.Fingerprint(tls.Certificate{Certificate: [][]byte{der}}))
 }
