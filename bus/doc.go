@@ -3,7 +3,7 @@
 //
 // # Model
 //
-// A message is published to a subject, a text of tokens between dots. A subscription holds a
+// A message is published to a subject: tokens separated by dots. A subscription holds a
 // pattern: the token * stands for any one token, a last token > for one or more. Every plain
 // subscription whose pattern matches gets the message; of the members of one queue (all matching
 // subscriptions with the same queue name) exactly one gets it.

@@ -49,7 +49,8 @@ func (s *slab) room() int { return cap(s.buf) - len(s.buf) }
 
 func (s *slab) unwritten() []byte { return s.buf[s.from:] }
 
-// release gives an empty slab back. Those of other sizes are garbage.
+// release returns a slab to its pool and drops its bytes. The garbage collector takes slabs of
+// other sizes.
 func (s *slab) release() {
 	if s.shared != nil {
 		s.shared.release()
@@ -82,11 +83,11 @@ type output struct {
 	blocking bool   // the writer is a goroutine that may have to wait
 	written  uint64 // bytes since the connection began
 	ages     []age  // while blocking: how long bytes have been pending
-	agedTo   uint64 // up to where ages know
+	agedTo   uint64 // the position that ages cover
 }
 
-// age is the time since which the bytes from position at on, up to the position of the next age,
-// have been pending; some were appended up to a step later.
+// age covers the bytes from a position to that of the next age. The first of them was appended at
+// since, later ones up to a step after it. A position counts the bytes of the connection.
 type age struct {
 	at    uint64
 	since time.Time

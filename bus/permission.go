@@ -57,8 +57,9 @@ func (g *grant) mayPublish(subject []byte) bool {
 	return (!p.limited || p.allow.Has(subject)) && !p.deny.Has(subject)
 }
 
-// maySubscribe decides about a SUB. Where entries of a list name queues for the subject, a queue
-// has to be among them. A wildcard that matches denied subjects gets a filter.
+// maySubscribe decides about a SUB. If allow entries name queues for the subject, the queue has to
+// be among them; if deny entries name it, the SUB is refused. A wildcard that matches denied
+// subjects gets a filter.
 func (g *grant) maySubscribe(subject []byte, queue string) bool {
 	p := &g.subscribe
 	if p.limited {

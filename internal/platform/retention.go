@@ -16,7 +16,7 @@ const (
 	retentionInterval = time.Minute
 )
 
-// tendJournal refuses positions while the disk is nearly full, and removes old events.
+// tendJournal refuses positions and changes while the disk is nearly full, and removes old events.
 func (p *Platform) tendJournal(ctx context.Context) error {
 	if p.journal == nil {
 		return nil
@@ -78,7 +78,8 @@ func (p *Platform) removeOldEvents(now time.Time) error {
 	return p.pipeline.Trim(before)
 }
 
-// beyondBytes returns the first cursor whose event is within journal.max_bytes.
+// beyondBytes returns the oldest cursor from which on all events fit into journal.max_bytes, or
+// into a fifth of the journal and the free space.
 func (p *Platform) beyondBytes() (uint64, error) {
 	most := uint64(p.cfg.Journal.MaxBytes)
 	if most == 0 {

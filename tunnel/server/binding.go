@@ -12,7 +12,8 @@ import (
 )
 
 // A group consists of clients that share a name, each of them allowed to have it, and to be in the
-// group. A client joins by the group's name; its settings must match those of the first member.
+// group. A client joins by the group's name; its protocol, and whether visitors need a password,
+// must match those of the members.
 
 // endpointFor returns the endpoint where an identity may have its binding, nil if the name is free.
 // The error wraps ErrNameHeld, or ErrOverloaded. mu is held.
@@ -22,7 +23,7 @@ func (reg *registry) endpointFor(identity string, ask *message.BindAsk, b tunnel
 			err = p.admits(identity, b)
 		}
 	} else {
-		for _, table := range []*routes{&reg.routes, &reg.names} { // a name is whole, whatever is carried for it
+		for _, table := range []*routes{&reg.routes, &reg.names} { // one client, or group, has a host for HTTP and SNI
 			for _, other := range table.of(b.Host) {
 				if err = other.admits(identity, b); err != nil {
 					return nil, err
@@ -99,11 +100,11 @@ const maxNames = 8
 // errNoNames is the refusal of a client that has asked for no host.
 var errNoNames = fmt.Errorf("%w: this server chooses no names: ask for a host", tunnel.ErrDenied)
 
-// anyName calls with with the names that the policy has for a tunnel without a host, one after the
-// other, until the error is not that the name is held. Each name is set in b before.
-func (s *Server) anyName(identity string, id uint16, b *tunnel.Binding, with func() (wire.Code, error)) (wire.Code, error) {
+// anyName sets the host of b to each of the policy's names in turn, for a tunnel without a host,
+// and calls attempt, until the error is not that the name is held.
+func (s *Server) anyName(identity string, id uint16, b *tunnel.Binding, attempt func() (wire.Code, error)) (wire.Code, error) {
 	if b.Protocol != tunnel.HTTP || b.Host != "" {
-		return with()
+		return attempt()
 	}
 	namer, ok := s.Policy.(tunnel.Namer)
 	if !ok {
@@ -117,7 +118,7 @@ func (s *Server) anyName(identity string, id uint16, b *tunnel.Binding, with fun
 		if err != nil {
 			return wire.PermissionDenied, err
 		}
-		if code, err := with(); !errors.Is(err, tunnel.ErrNameHeld) {
+		if code, err := attempt(); !errors.Is(err, tunnel.ErrNameHeld) {
 			return code, err
 		}
 	}
@@ -156,7 +157,8 @@ func (s *Server) tryOne(identity string, ask *message.BindAsk) (where string, co
 	return where, code, err
 }
 
-// mayBind reports whether an identity would get a binding.
+// mayBind reports whether the policy and other clients permit a binding. It does not look at the
+// client's own other tunnels.
 func (s *Server) mayBind(identity string, ask *message.BindAsk, b tunnel.Binding) (where string, code wire.Code, err error) {
 	if err := s.allowed(identity, b); err != nil {
 		return "", wire.PermissionDenied, err

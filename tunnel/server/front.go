@@ -76,7 +76,8 @@ func (s *Server) front(at net.Addr) *front {
 }
 
 // serve calls visit with each connection of l and the bytes read from it, until the server or l
-// closes. Current connections may then finish.
+// closes. Current connections may then finish, except those of SNI visitors, which end with the
+// server.
 func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) error {
 	s := f.s
 	stop := context.AfterFunc(s.ctx, func() { _ = l.Close() })
@@ -97,7 +98,7 @@ func (f *front) serve(l net.Listener, visit func(conn net.Conn, first []byte)) e
 	return nil
 }
 
-// drain waits for current connections, up to shutdown.
+// drain waits for current HTTP connections, up to shutdown.
 func (f *front) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdown)
 	defer cancel()
@@ -125,7 +126,7 @@ func (f *front) each(fn func(*h1Conn)) {
 	}
 }
 
-// enter adds a connection, unless the front stops.
+// enter adds a connection. It returns false if the front stops: the caller then closes it.
 func (f *front) enter(c *h1Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,8 +13,8 @@ type Names struct {
 	// Exact lists e-mail, DNS and URI names, then the subject as texts, in the order in which they
 	// are tried.
 	Exact []string
-	// Subject is the distinguished name in canonical form; "" = it has attributes that have no
-	// usual name.
+	// Subject is the distinguished name in canonical form; "" = an attribute has no usual name,
+	// or is not text.
 	Subject string
 }
 
@@ -29,7 +29,7 @@ func CertificateNames(cert *x509.Certificate) *Names {
 	if _, err := asn1.Unmarshal(cert.RawSubject, &rdns); err == nil {
 		names.Subject = canonicalRDNs(rdns)
 		if dcs := domainComponents(rdns); dcs != "" {
-			names.Exact = append(names.Exact, text+","+dcs)
+			names.Exact = append(names.Exact, strings.TrimPrefix(text+","+dcs, ","))
 		}
 	}
 	if text != "" {
@@ -56,14 +56,14 @@ var attributes = map[string]string{
 
 const domainComponent = "0.9.2342.19200300.100.1.25"
 
-// domainComponents returns the domain components of a subject as text, the most special first: the
-// package crypto/x509/pkix leaves them out of its own.
+// domainComponents returns the domain components of a subject as text, the most specific first:
+// package pkix omits them from its text of a subject.
 func domainComponents(rdns pkix.RDNSequence) string {
 	var parts []string
 	for _, rdn := range slices.Backward(rdns) {
 		for _, a := range rdn {
 			if text, ok := a.Value.(string); ok && a.Type.String() == domainComponent {
-				parts = append(parts, "DC="+text)
+				parts = append(parts, "DC="+escapeDN.Replace(text))
 			}
 		}
 	}
@@ -81,12 +81,15 @@ func canonicalRDNs(rdns pkix.RDNSequence) string {
 			if !known || !ok {
 				return ""
 			}
-			values = append(values, name+"="+text)
+			values = append(values, name+"="+escapeDN.Replace(text))
 		}
 		parts = append(parts, joinSorted(values, "+"))
 	}
 	return joinSorted(parts, ",")
 }
+
+// escapeDN makes the parts of a canonical form unambiguous, whatever their values contain.
+var escapeDN = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `+`, `\+`)
 
 func joinSorted(parts []string, separator string) string {
 	slices.Sort(parts)
@@ -94,7 +97,8 @@ func joinSorted(parts []string, separator string) string {
 }
 
 // CanonicalDN returns the canonical form of a distinguished name in the form of RFC 4514, such as
-// "CN=ann,OU=fleet". Names with the same parts, in any order, have the same form; "" = it is none.
+// "CN=ann,OU=fleet". Names with the same parts, in any order, have the same form, and other names
+// have another one; "" = it is no such name.
 func CanonicalDN(text string) string {
 	var parts []string
 	for _, rdn := range splitUnescaped(text, ',') {
@@ -105,7 +109,7 @@ func CanonicalDN(text string) string {
 			if !ok || name == "" {
 				return ""
 			}
-			values = append(values, strings.ToUpper(name)+"="+unescapeDN(strings.TrimSpace(value)))
+			values = append(values, strings.ToUpper(name)+"="+escapeDN.Replace(unescapeDN(strings.TrimSpace(value))))
 		}
 		parts = append(parts, joinSorted(values, "+"))
 	}

@@ -9,7 +9,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Judge finds an event that is missing, that is there twice, and an enter without an exit before it.
+// Judge finds an event that is missing, that is there twice, and an enter without an exit before
+// it.
 func TestJudge(t *testing.T) {
 	event := func(kind, seq string) string {
 		return `{"type":"paddock.fence.` + kind + `","data":{"fence":{"id":"a"},"object":{"id":"v"},"seq":` + seq + `}}`

@@ -55,7 +55,7 @@ type Journal struct {
 
 	MinFree  Size          `yaml:"min_free"`  // on its disk; below that positions and changes are refused
 	Keep     time.Duration `yaml:"keep"`      // of events; 0 is for ever
-	MaxBytes Size          `yaml:"max_bytes"` // of events; 0 is a fifth of the disk
+	MaxBytes Size          `yaml:"max_bytes"` // of events; 0 is a fifth of the journal and the free space
 }
 
 // HTTP holds the settings of the API and the dashboard.
