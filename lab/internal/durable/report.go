@@ -28,6 +28,7 @@ type Report struct {
 	Ratios   []Ratio   `json:"ratios"`
 
 	FileSystem string     `json:"file_system"`
+	Busy       float64    `json:"load_average_before"` // of a minute; 0 = unknown
 	Load       string     `json:"load"`
 	Disk       *Times     `json:"disk"` // of pwrite of 4 KiB with fdatasync
 	Feeds      []*Feed    `json:"feeds"`
@@ -122,8 +123,10 @@ func newReport(o *Options) *Report {
 		Load: fmt.Sprintf("%s objects, %d connections, each with up to %d batches of %s positions that are not acknowledged",
 			figure.Count(int64(o.Objects)), o.Conns, o.Window, figure.Count(int64(o.Batch))),
 	}
+	text, _ := os.ReadFile("/proc/loadavg")
+	_, _ = fmt.Sscan(string(text), &r.Busy) // 0 if it is not there
 	m := runfile.ReadManifest(os.Args, r.Date)
-	r.Command = m.Argv[1:]
+	r.Command = append([]string{"paddock"}, m.Argv[1:]...)
 	if m.CPUModel != nil {
 		r.Machine.CPU = *m.CPUModel
 	}
@@ -224,7 +227,7 @@ func (r *Report) compare() {
 			return
 		}
 		r.Ratios = append(r.Ratios, Ratio{
-			Goal: "feed", Title: "acknowledged positions, " + r.Load, Contender: contender, Base: base, Metric: "ops_per_s",
+			Goal: "feed", Title: "acknowledged positions over wire", Contender: contender, Base: base, Metric: "ops_per_s",
 			Spread: ratios(a.perSeconds, b.perSeconds),
 		})
 	}

@@ -48,6 +48,7 @@ func rounds(positions ...int64) (all []window) {
 func TestReport(t *testing.T) {
 	o := &Options{Rounds: 3, Duration: time.Second, Objects: 10, Conns: 2, Batch: 1000, Window: 2}
 	r := newReport(o)
+	r.Busy, r.Machine.Cores = 3.25, 2
 	r.FileSystem, r.Disk, r.Missing = "ext4 on /dev/x", &Times{10, 100, 200}, "not here"
 	r.addFeed(newFeed(durable, rounds(1, 1)))
 	r.addFeed(newFeed(durable, rounds(100, 200, 300)))
@@ -64,6 +65,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"disk: ext4 on /dev/x\n",
 		"10 objects, 2 connections, each with up to 2 batches of 1,000 positions",
+		"others used the machine before this run: load average 3.2 on 2 cores",
 		"p50 100µs, p99 200µs (10 writes)",
 		"durable          200   100..300   1.00ms",
 		"3 fdatasync + volatile  350µs",

@@ -13,6 +13,9 @@ import (
 func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "%s; disk: %s\n", r.Subject, r.FileSystem)
 	fmt.Fprintf(w, "%s; %d rounds of %s: medians, with the smallest and the largest\n", r.Load, r.Rounds, r.Duration)
+	if r.Busy > float64(r.Machine.Cores)/4 {
+		fmt.Fprintf(w, "others used the machine before this run: load average %.1f on %d cores\n", r.Busy, r.Machine.Cores)
+	}
 	r.writeDisk(w)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	r.writeFeeds(table)
