@@ -34,12 +34,13 @@ func TestBenchTakesItsChildren(t *testing.T) {
 		{"wire", "wire -d 1h", "failed 0", true},
 		{"tunnel", "tunnel spike -d 1h --warmup 0s --rate 100", "failed 0", true},
 		{"fence", "fence --kind brute -d 1h --data " + zone, "failed 0", true},
+		{"durable", "durable -d 10m --recover 0 --sets " + zone, "round 1", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			cmd := program(t, append([]string{"bench"}, strings.Fields(tc.args)...)...)
-			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+			cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_CACHE_HOME="+dir)
 			alive := inherited(t, cmd)
 			outputs(t, cmd, tc.ready)
 			if tc.kill {

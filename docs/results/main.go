@@ -32,6 +32,10 @@ var shown = map[string][][4]string{
 		{"queue-2", "paddock", "nats-server", "server_us_per_op"},
 		{"request-50", "paddock", "nats-server", "p50_us"},
 	},
+	"durable.json": {
+		{"feed", "durable", "volatile", "ops_per_s"},
+		{"http", "durable", "3 fdatasync + volatile", "p50_us"},
+	},
 	"fence.json": {
 		{"look-up-buses", "golang/geo", "cellmap", "ns_per_op"},
 		{"look-up-buses", "tidwall", "cellmap", "ns_per_op"},

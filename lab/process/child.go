@@ -132,6 +132,21 @@ func (c *Child) Stop(within time.Duration) error {
 	}
 }
 
+// Kill ends the process at once, as a crash would, and waits for its end. It is an error if the
+// process has ended by itself.
+func (c *Child) Kill() error {
+	select {
+	case <-c.ended:
+		return c.Failure()
+	default:
+	}
+	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-c.ended
+	return nil
+}
+
 // tail keeps the end of the text that is written to it.
 type tail struct {
 	mu   sync.Mutex

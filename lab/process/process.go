@@ -101,7 +101,7 @@ func Follow(code int) {
 	go func() {
 		<-ended
 		for _, dir := range strings.Split(list, separator) {
-			if filepath.Dir(dir) == filepath.Clean(os.TempDir()) { // whatever the variable says
+			if removable(dir) { // whatever the variable says
 				_ = os.RemoveAll(dir) // the parent is gone, and with it the reader of an error
 			}
 		}
@@ -124,10 +124,30 @@ func (d *directories) list() string {
 	return strings.Join(d.all, separator)
 }
 
+// benchPrefix begins the names of directories of TempDirIn, so that Follow removes no others.
+const benchPrefix = "paddock-bench-"
+
+// removable reports whether a directory can be one of TempDir or TempDirIn.
+func removable(dir string) bool {
+	return filepath.Dir(dir) == filepath.Clean(os.TempDir()) || strings.HasPrefix(filepath.Base(dir), benchPrefix)
+}
+
 // TempDir makes a temporary directory. If this process ends without a call of remove, children
 // that follow it and were started later remove the directory.
 func TempDir(pattern string) (dir string, remove func() error, err error) {
-	if dir, err = os.MkdirTemp("", pattern); err != nil {
+	return tempDir("", pattern)
+}
+
+// TempDirIn does the same below another directory than that of the system.
+func TempDirIn(parent, name string) (dir string, remove func() error, err error) {
+	if parent, err = filepath.Abs(parent); err != nil {
+		return "", nil, err
+	}
+	return tempDir(parent, benchPrefix+name+"-")
+}
+
+func tempDir(parent, pattern string) (dir string, remove func() error, err error) {
+	if dir, err = os.MkdirTemp(parent, pattern); err != nil {
 		return "", nil, err
 	}
 	temporary.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
@@ -21,6 +22,8 @@ type storing struct {
 	buffer    []byte
 	replaying bool
 	check     func(journal.Piece) // is called in place of storing a piece; nil: pieces are stored
+
+	loading sync.Mutex // guards the state above while partitions are loaded side by side
 
 	since int                            // positions and records since the last checkpoint
 	next  int                            // partition whose turn it is
@@ -208,13 +211,14 @@ func (p *Pipeline) restore() error {
 	s := &p.order.store
 	var next [subjects.Partitions]uint64 // record from which on the partition applies
 	oldest, newest := p.cfg.Journal.Bounds()
+	var failures [subjects.Partitions]error
+	p.each(spreadFrom, func(q int) { next[q], failures[q] = p.loadNewest(q, oldest) })
+	if err := errors.Join(failures[:]...); err != nil {
+		return err
+	}
 	from := newest + 1
-	for q := range p.partitions {
-		var err error
-		if next[q], err = p.loadNewest(q, oldest); err != nil {
-			return err
-		}
-		from = min(from, next[q])
+	for _, n := range next {
+		from = min(from, n)
 	}
 	sessionsFrom, err := p.loadSessions()
 	if err != nil {
@@ -283,9 +287,13 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	s := &p.order.store
 	view := &track.View{}
 	if len(id) > 0 {
-		if view, err = p.cfg.Fences.Decode(id); err != nil {
+		s.loading.Lock()
+		view, err = p.cfg.Fences.Decode(id)
+		s.loading.Unlock()
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -294,7 +302,9 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 		return 0, err
 	}
 	p.encode(q)
-	if s := &p.order.store; c.Number >= s.number {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if c.Number >= s.number {
 		s.number, s.options, s.view, p.order.view = c.Number, options, id, view
 		p.seen.Store(view)
 	}
@@ -343,15 +353,15 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 			p.remove(r, in.at)
 		}
 	}
-	for q := range p.partitions {
+	p.each(len(job), func(q int) {
 		if next[q] > number {
-			continue
+			return
 		}
 		if len(members[q]) > 0 {
 			p.order.parts[q] = append(p.order.parts[q], part{job, members[q]})
 		}
 		p.apply(q, in.at, in.stepping&(1<<q) != 0)
-	}
+	})
 	p.publish()
 	return nil
 }

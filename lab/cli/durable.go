@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"paddock/lab/internal/durable"
+)
+
+// durableCmd measures the platform's journal. docs/guides/bench-durable.md is its guide.
+type durableCmd struct {
+	Dir  string `type:"path" placeholder:"DIR" help:"Directory on the disk to measure, for temporary files (default the user's cache directory, as the system's temporary one may be in memory)."`
+	Sets string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each (default the simulated city)."`
+
+	Rounds   int           `placeholder:"N" default:"5" help:"Rounds, in each of which every contender has a turn (default ${default})."`
+	Duration time.Duration `short:"d" placeholder:"DURATION" default:"5s" help:"Length of a turn over wire; one over HTTP is a fifth of it (default ${default})."`
+	Objects  int           `placeholder:"N" default:"10000" help:"Objects that report positions (default ${default})."`
+	Conns    int           `short:"c" placeholder:"N" default:"2" help:"Connections (default ${default})."`
+	Batch    int           `placeholder:"N" default:"1000" help:"Positions that are sent together (default ${default})."`
+	Window   int           `placeholder:"N" default:"2" help:"Batches of a connection that are sent and not acknowledged (default ${default})."`
+	Recover  []int         `placeholder:"N" default:"10000,100000,1000000" help:"Kill platforms that know so many objects, and start them again; 0 leaves that out (default ${default})."`
+
+	Peer    string `type:"path" placeholder:"FILE" help:"The program tile38-server (default that of PATH, if it is there)."`
+	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor time of the platform with a journal, of the first round."`
+	JSON    bool   `name:"json" help:"Print the report as an object."`
+	Summary string `type:"path" placeholder:"FILE" help:"Write the report to this file besides, as docs/results keeps it."`
+	Quiet   bool   `short:"q" help:"Show nothing while it runs."`
+}
+
+// Help describes the setup.
+func (*durableCmd) Help() string {
+	return `Two platforms are started as processes of this program, on loopback: one keeps a journal below --dir, the other one runs with --data off. They take turns, each round begins with another one, and before each turn a write of 4 KiB with fdatasync is measured on the same disk. Positions move; they go over wire in the fixed layout, and each is acknowledged.
+
+Then platforms of the numbers of objects of --recover are killed and started again. docs/guides/bench-durable.md explains each line of the report.
+
+Exit codes: 0 measured, 1 a failure of this side, 2 usage, 130 interrupted; what was measured until then is printed.
+
+    paddock bench durable
+    paddock bench durable --sets DIR --rounds 3 -d 2s --recover 100000
+    paddock bench durable --dir /mnt/nvme -c 4 --json`
+}
+
+// The bounds of the flags keep a typing error from filling the machine.
+const (
+	maxDurableRounds  = 1000
+	maxDurableObjects = 5_000_000
+	maxDurableConns   = 1000
+	maxDurableBatch   = 10_000
+	maxDurableWindow  = 1000
+)
+
+// check refuses invalid flags before anything starts.
+func (b *durableCmd) check() error {
+	for _, f := range []struct {
+		name      string
+		n         int
+		least, to int
+	}{
+		{"--rounds", b.Rounds, 1, maxDurableRounds},
+		{"--objects", b.Objects, 1, maxDurableObjects},
+		{"--conns", b.Conns, 1, min(maxDurableConns, max(1, b.Objects))},
+		{"--batch", b.Batch, 1, maxDurableBatch},
+		{"--window", b.Window, 1, maxDurableWindow},
+	} {
+		if f.n < f.least || f.n > f.to {
+			return fmt.Errorf("%s %d: want %d to %d", f.name, f.n, f.least, f.to)
+		}
+	}
+	if b.Duration < 100*time.Millisecond || b.Duration > 10*time.Minute {
+		return fmt.Errorf("--duration %v: want 100ms to 10m", b.Duration)
+	}
+	for _, n := range b.Recover {
+		if n < 0 || n > maxDurableObjects || n == 0 && len(b.Recover) > 1 {
+			return fmt.Errorf("--recover %d: want 1 to %d, or 0 alone", n, maxDurableObjects)
+		}
+		if n > 0 && n < b.Conns {
+			return fmt.Errorf("--recover %d: fewer objects than connections", n)
+		}
+	}
+	return nil
+}
+
+// directory returns the directory for temporary files.
+func (b *durableCmd) directory() (string, error) {
+	if b.Dir != "" {
+		info, err := os.Stat(b.Dir)
+		if err == nil && !info.IsDir() {
+			err = errors.New("not a directory")
+		}
+		if err != nil {
+			return "", usagef("--dir %s: %w", b.Dir, err)
+		}
+		return b.Dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", usagef("no directory to measure: give --dir: %w", err)
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// Run measures and prints the report.
+func (b *durableCmd) Run(ctx context.Context, c *Console) (err error) {
+	if err := b.check(); err != nil {
+		return usageError(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := b.directory()
+	if err != nil {
+		return err
+	}
+	sets, remove, err := townUnless(b.Sets)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	ctx, release := interruptible(ctx)
+	defer release()
+	defer context.AfterFunc(ctx, release)() // a second signal ends the process
+
+	o := durable.Options{
+		Program: program, Dir: dir, Sets: sets, Rounds: b.Rounds, Duration: b.Duration, Objects: b.Objects, Conns: b.Conns,
+		Batch: b.Batch, Window: b.Window, Recovery: b.Recover, Peer: b.Peer, Profile: b.Profile, Progress: c.Stderr,
+	}
+	if b.Quiet {
+		o.Progress = io.Discard
+	}
+	if len(b.Recover) == 1 && b.Recover[0] == 0 {
+		o.Recovery = nil
+	}
+	report, err := durable.Run(ctx, o)
+	if len(report.Feeds) > 0 {
+		err = errors.Join(err, b.write(c, report))
+	}
+	if ctx.Err() != nil {
+		return interruptedError(errors.New("interrupted"))
+	}
+	return err
+}
+
+// write prints the report, and writes the summary.
+func (b *durableCmd) write(c *Console, report *durable.Report) error {
+	write := report.WriteText
+	if b.JSON {
+		write = report.WriteJSON
+	}
+	if err := write(c.Stdout); err != nil || b.Summary == "" {
+		return err
+	}
+	f, err := os.Create(b.Summary)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.WriteJSON(f), f.Close())
+}

@@ -1,0 +1,53 @@
+package durable
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func dataSync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
+
+// fileSystem names the file system of a directory, and its device.
+func fileSystem(dir string) string {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if dir, err2 := filepath.EvalSymlinks(dir); err == nil && err2 == nil {
+		if name := mountOf(string(table), dir); name != "" {
+			return name
+		}
+	}
+	return "unknown"
+}
+
+// mountOf returns the file system and the device of the last of the deepest mounts above a
+// directory; see proc_pid_mountinfo(5).
+func mountOf(table, dir string) (name string) {
+	deepest := -1
+	for line := range strings.Lines(table) {
+		head, tail, _ := strings.Cut(line, " - ")
+		before, after := strings.Fields(head), strings.Fields(tail)
+		if len(before) < 5 || len(after) < 2 {
+			continue
+		}
+		point := before[4]
+		if dir != point && !strings.HasPrefix(dir, strings.TrimSuffix(point, "/")+"/") || len(point) < deepest {
+			continue
+		}
+		deepest, name = len(point), after[0]+" on "+after[1]
+	}
+	return name
+}
+
+// written returns the bytes that a process has given to the disk so far; 0 = unknown.
+func written(pid int) int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	_, after, _ := bytes.Cut(text, []byte("\nwrite_bytes: "))
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	n, _ := strconv.ParseInt(string(line), 10, 64)
+	return n
+}
