@@ -1,10 +1,12 @@
 package durable
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,7 +15,6 @@ import (
 	"time"
 
 	"paddock/internal/platform/position"
-	"paddock/lab/internal/gofence"
 	"paddock/lab/process"
 )
 
@@ -138,20 +139,21 @@ func (m *mode) reading(ctx context.Context) (r reading, err error) {
 // oneByOne posts one position after the other over one HTTP connection, each when the one before it
 // is answered. After some of them it measures the disk, which is idle then.
 func (m *mode) oneByOne(ctx context.Context, length time.Duration) (times []time.Duration, err error) {
-	c, err := gofence.Dial(ctx, m.platform.http)
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", m.platform.http)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	in := bufio.NewReader(c)
 	f := fleet{vehicles: []vehicle{m.single}}
 	var p position.Position
 	for end := time.Now().Add(length); time.Now().Before(end) || len(times) < probeEvery; {
 		f.step(millis(), &p)
 		body := fmt.Appendf(nil, `{"id":%q,"t":%d,"lon":%.7f,"lat":%.7f}`, p.ID, p.Time, p.Lon, p.Lat)
-		request := gofence.Post(m.platform.http, "/v1/positions", body)
+		request := fmt.Appendf(nil, "POST /v1/positions HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", m.platform.http, len(body), body)
 		begun := time.Now()
-		if err := c.Exchange(request); err != nil {
+		if err := exchange(c, in, request); err != nil {
 			return nil, errors.Join(err, ctx.Err())
 		}
 		times = append(times, time.Since(begun))
@@ -164,6 +166,26 @@ func (m *mode) oneByOne(ctx context.Context, length time.Duration) (times []time
 	m.single = f.vehicles[0]
 	m.sent += int64(len(times))
 	return times, nil
+}
+
+// exchange sends a request, and reads its answer, which must be 200.
+func exchange(c net.Conn, in *bufio.Reader, request []byte) error {
+	if err := c.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+		return err
+	}
+	if _, err := c.Write(request); err != nil {
+		return err
+	}
+	answer, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("answer %s", answer.Status)
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	return err
 }
 
 // profile writes a profile of the platform's processor time, taken in a round.
