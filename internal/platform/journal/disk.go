@@ -362,7 +362,13 @@ func (d *Disk) Values(prefix, from string, f func(Value) error) error {
 func (d *Disk) Change(remove []Span, put ...Value) error {
 	b := d.db.NewBatch()
 	for _, s := range remove {
-		if err := b.DeleteRange(metaKey(s.From), metaKey(s.To), nil); err != nil {
+		var err error
+		if s == Only(s.From) { // reads pass many of them faster
+			err = b.Delete(metaKey(s.From), nil)
+		} else {
+			err = b.DeleteRange(metaKey(s.From), metaKey(s.To), nil)
+		}
+		if err != nil {
 			return errors.Join(err, b.Close())
 		}
 	}

@@ -13,6 +13,7 @@ package journal
 
 import (
 	"errors"
+	"strings"
 )
 
 // Journal is an ordered log with what is derived from it. One goroutine at a time may call Append,
@@ -96,9 +97,13 @@ type Value struct {
 // Span is the names from From on, below To.
 type Span struct{ From, To string }
 
-// PrefixEnd returns the first name behind those that begin with a prefix, which must not be empty
-// or end in the byte 255.
+// Only returns the span of one name.
+func Only(name string) Span { return Span{name, name + "\x00"} }
+
+// PrefixEnd returns the first name behind those that begin with a prefix. A prefix is not made of
+// the byte 255 alone.
 func PrefixEnd(prefix string) string {
+	prefix = strings.TrimRight(prefix, "\xff")
 	last := len(prefix) - 1
 	return prefix[:last] + string([]byte{prefix[last] + 1})
 }

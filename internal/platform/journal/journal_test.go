@@ -226,7 +226,7 @@ func TestChanges(t *testing.T) {
 		buffer := []byte("f")
 		ok(t, j.Change(nil, Value{"h/4", buffer}))
 		clear(buffer) // the journal has its own copy
-		ok(t, j.Change([]Span{{"h/4\x00", "h/5"}}))
+		ok(t, j.Change([]Span{{"h/4\x00", "h/5"}, Only("i"), Only("none")}))
 	}, func(t *testing.T, j Journal) {
 		values := func(prefix, from string) string {
 			var all []string
@@ -239,6 +239,8 @@ func TestChanges(t *testing.T) {
 		expect(t, values("h/", ""), `"h/10"= "h/2"=b "h/3"=e "h/4"=f "h/\xff"=c`)
 		expect(t, values("h/", "h/3"), `"h/3"=e "h/4"=f "h/\xff"=c`)
 		expect(t, values("h/", "i"), "")
+		expect(t, values("h/\xff", ""), `"h/\xff"=c`)
+		expect(t, values("i", ""), "")
 		expect(t, values("none", ""), "")
 		enough := errors.New("enough")
 		if err := j.Values("h/", "", func(Value) error { return enough }); !errors.Is(err, enough) {
