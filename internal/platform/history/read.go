@@ -171,8 +171,8 @@ type Query struct {
 // Key returns the text by which objects are in order.
 func (o Object) Key() string { return o.name() }
 
-// At returns the last fix of each selected object at a time or before it, ordered by fleet, then id.
-// If more follow, next is the key to go on after.
+// At returns the last fix of each selected object at a time or before it, by fleet, then id. If more
+// follow, next is the key to go on after.
 func (h *History) At(ctx context.Context, at track.Millis, q Query) (found []Past, next string, err error) {
 	days, err := h.days(dayOf(math.MinInt64), dayOf(at))
 	if err != nil {

@@ -100,8 +100,8 @@ type Span struct{ From, To string }
 // Only returns the span of one name.
 func Only(name string) Span { return Span{name, name + "\x00"} }
 
-// PrefixEnd returns the first name behind those that begin with a prefix. A prefix is not made of
-// the byte 255 alone.
+// PrefixEnd returns the first name behind all names with a prefix, which is not made of the byte 255
+// alone.
 func PrefixEnd(prefix string) string {
 	prefix = strings.TrimRight(prefix, "\xff")
 	last := len(prefix) - 1
