@@ -100,8 +100,7 @@ type Span struct{ From, To string }
 // Only returns the span of one name.
 func Only(name string) Span { return Span{name, name + "\x00"} }
 
-// PrefixEnd returns the first name behind all names with a prefix, which is not made of the byte 255
-// alone.
+// PrefixEnd returns the first name behind all names with a prefix. Not all of its bytes may be 255.
 func PrefixEnd(prefix string) string {
 	prefix = strings.TrimRight(prefix, "\xff")
 	last := len(prefix) - 1
