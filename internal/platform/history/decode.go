@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"paddock/fence/track"
 )
@@ -21,8 +22,9 @@ func appendFixes(dst []Fix, b []byte) ([]Fix, error) {
 		return dst, errBlock
 	}
 	begin := len(dst)
-	dst = append(dst, make([]Fix, n)...)
+	dst = slices.Grow(dst, n)[:begin+n]
 	fixes := dst[begin:]
+	clear(fixes)
 	r.changes(2, n, func(i int, v int64) { fixes[i].Time = track.Millis(v) })
 	r.changes(1, n, func(i int, v int64) { fixes[i].Arrived = fixes[i].Time + track.Millis(v) })
 	r.changes(r.order(), n, func(i int, v int64) { fixes[i].Lon = float64(v) / grid })
@@ -69,6 +71,11 @@ func (r *blockReader) byte() byte {
 }
 
 func (r *blockReader) int() int64 {
+	if len(r.rest) > 0 && r.rest[0] < 0x80 { // mostly
+		b := r.rest[0]
+		r.rest = r.rest[1:]
+		return int64(b>>1) ^ -int64(b&1)
+	}
 	v, n := binary.Varint(r.rest)
 	if n <= 0 {
 		r.fail()
@@ -149,25 +156,25 @@ func (r *blockReader) measure(fixes []Fix, of func(*Fix) *track.Measure) {
 	if r.err != nil {
 		return
 	}
-	var known []*track.Measure
+	known := make([]int32, 0, len(fixes))
 	for i := range fixes {
 		if bits == nil || bits[i/8]>>(i%8)&1 == 1 {
-			m := of(&fixes[i])
-			m.Known = true
-			known = append(known, m)
+			known = append(known, int32(i))
 		}
 	}
+	set := func(i int, v float32) { *of(&fixes[known[i]]) = track.Measure{Value: v, Known: true} }
 	scale := r.byte()
 	switch {
 	case int(scale) < len(scales):
-		r.changes(1, len(known), func(i int, v int64) { known[i].Value = float32(float64(v) / scales[scale]) })
+		by := scales[scale]
+		r.changes(1, len(known), func(i int, v int64) { set(i, float32(float64(v)/by)) })
 	case int(scale) == len(scales):
 		b := r.take(4 * len(known))
 		if r.err != nil {
 			return
 		}
-		for i, m := range known {
-			m.Value = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		for i := range known {
+			set(i, math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
 		}
 	default:
 		r.fail()

@@ -21,11 +21,12 @@ type contents struct {
 	gathered  []Fix
 }
 
-// fixes returns the fixes of the hour, ordered by time.
-func (c *contents) fixes() (fixes []Fix, err error) {
+// fixes returns the fixes of the hour, ordered by time, in the memory of dst if there is room.
+func (c *contents) fixes(dst []Fix) (fixes []Fix, err error) {
+	fixes = dst[:0]
 	if len(c.block) > 0 {
-		if fixes, err = appendFixes(nil, c.block); err != nil {
-			return nil, err
+		if fixes, err = appendFixes(fixes, c.block); err != nil || len(c.fragments)+len(c.gathered) == 0 {
+			return fixes, err // a block is in order
 		}
 	}
 	for _, b := range c.fragments {
@@ -107,7 +108,7 @@ func (h *History) daysWith(gathered []int64, first, last int64) (all []int64, er
 }
 
 // Track calls f for the fixes of an object from one time on, before another one, in order, in parts
-// of at most an hour, until f returns false.
+// of at most an hour, until f returns false. A part is valid until f returns.
 func (h *History) Track(ctx context.Context, o Object, from, to track.Millis, f func([]Fix) bool) error {
 	if from >= to {
 		return nil
@@ -117,6 +118,7 @@ func (h *History) Track(ctx context.Context, o Object, from, to track.Millis, f 
 	if err != nil {
 		return err
 	}
+	var fixes []Fix
 	for _, number := range days {
 		first, last := 0, 23
 		if number == dayOf(from) {
@@ -130,11 +132,10 @@ func (h *History) Track(ctx context.Context, o Object, from, to track.Millis, f 
 			return err
 		}
 		for n := range hours {
-			fixes, err := hours[n].fixes()
-			if err != nil {
+			if fixes, err = hours[n].fixes(fixes); err != nil {
 				return err
 			}
-			if fixes = cut(fixes, from, to); len(fixes) > 0 && !f(fixes) {
+			if part := cut(fixes, from, to); len(part) > 0 && !f(part) {
 				return nil
 			}
 		}
@@ -171,8 +172,8 @@ type Query struct {
 // Key returns the text by which objects are in order.
 func (o Object) Key() string { return o.name() }
 
-// At returns the last fix of each selected object at a time or before it, by fleet, then id. If more
-// follow, next is the key to go on after.
+// At returns the last fix of each selected object at a time or before it, by fleet, then id. If
+// more follow, next is the key to go on after.
 func (h *History) At(ctx context.Context, at track.Millis, q Query) (found []Past, next string, err error) {
 	days, err := h.days(dayOf(math.MinInt64), dayOf(at))
 	if err != nil {
@@ -240,7 +241,7 @@ func (h *History) lastOf(object string, number int64, from, to int, at track.Mil
 		return f, false, err
 	}
 	for n := to; n >= from; n-- {
-		fixes, err := hours[n].fixes()
+		fixes, err := hours[n].fixes(nil)
 		if err != nil {
 			return f, false, err
 		}

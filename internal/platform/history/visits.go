@@ -154,7 +154,8 @@ func (q *VisitQuery) selects(v *Visit) bool {
 	return same(q.Set, v.Set) && same(q.Fence, v.Fence) && same(q.Fleet, v.Fleet) && same(q.ID, v.Object.ID) && v.Begin < q.To
 }
 
-// Visits returns the selected visits: ended ones by their end, then the open ones by set and fence. If more follow, next is the After of the next ones.
+// Visits returns the selected visits: ended ones by their end, then the open ones by set and fence.
+// If more follow, next is the After of the next ones.
 func (h *History) Visits(ctx context.Context, q VisitQuery) (found []Visit, next string, err error) {
 	last := ""
 	add := func(stored journal.Value) error {

@@ -248,7 +248,7 @@ func (h *History) mergeHour(s slot) error {
 	if c.block, err = h.j.Get(s.block()); err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}
-	fixes, err := c.fixes()
+	fixes, err := c.fixes(nil)
 	if err != nil {
 		return err
 	}
