@@ -7,6 +7,7 @@ import (
 	"hash"
 	"math"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -133,12 +134,12 @@ type drive struct {
 // turn is an entry or an exit between two fixes.
 type turn struct{ after, until track.Millis }
 
-// newDrive returns yesterday: of few vehicles with a fix in 20 s, or as large as the environment
-// says.
+// newDrive returns yesterday: of few vehicles with a fix in 20 s, or of as many as the environment
+// says, with a fix a second.
 func newDrive() *drive {
 	d := &drive{vehicles: 4, step: 20 * time.Second, half: 0.01}
-	if os.Getenv("PADDOCK_HISTORY_DAY") != "" {
-		d.vehicles, d.step = 1000, time.Second
+	if n, err := strconv.Atoi(os.Getenv("PADDOCK_HISTORY_DAY")); err == nil && n > 1 {
+		d.vehicles, d.step = n, time.Second
 	}
 	d.begin = track.Millis(dayOf(track.MillisOf(time.Now()))-1) * day
 	return d
