@@ -13,6 +13,7 @@ import (
 	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
@@ -136,5 +137,24 @@ func registerJournal(reg prometheus.Registerer, j *journal.Disk, p *ingest.Pipel
 			}
 			return 0
 		}},
+	})
+}
+
+func registerHistory(reg prometheus.Registerer, j *journal.Disk, h *history.History) {
+	stat := func(f func(history.Stats) uint64) func() float64 {
+		return func() float64 { return float64(f(h.Stats())) }
+	}
+	register(reg, []reading{
+		{"paddock_history_bytes", "Bytes on disk of past positions and visits, roughly.", false, func() float64 {
+			n, err := j.ValueBytes(history.Span())
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(n)
+		}},
+		{"paddock_history_blocks_total", "Blocks of an object's positions of an hour that were written.", true, stat(func(s history.Stats) uint64 { return s.Blocks })},
+		{"paddock_history_fragments_total", "Fragments of such blocks that were written.", true, stat(func(s history.Stats) uint64 { return s.Fragments })},
+		{"paddock_history_lag_records", "Records of the journal that the history has not read.", false, stat(func(s history.Stats) uint64 { return s.Lag })},
+		{"paddock_history_gaps_total", "Records and events of the journal that were removed before the history had read them.", true, stat(func(s history.Stats) uint64 { return s.Gaps })},
 	})
 }

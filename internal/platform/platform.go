@@ -34,6 +34,7 @@ import (
 	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
@@ -82,6 +83,7 @@ type Platform struct {
 	registry     *prometheus.Registry
 	catalog      *fence.Catalog
 	journal      *journal.Disk           // nil: the state ends with the process
+	history      *history.History        // in the journal; nil: none
 	views        *views.Views            // in the journal; nil: none
 	broken       chan error              // why the journal cannot be written
 	congested    func() bool             // see ingest.Config
@@ -132,6 +134,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		lifecycle.GiveBack("memory", lifecycle.Allocated()),
 		{Name: "sets", Start: p.prepareSets},
 		{Name: "journal", Start: p.openState, Run: p.watchJournal, Drain: p.closeJournal},
+		{Name: "history", Run: p.followHistory, Drain: p.closeHistory},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "wire", Drain: p.awaitWire},
@@ -239,7 +242,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	}
 	p.api = httpapi.New(httpapi.Config{
 		Backup:  backup,
-		Catalog: p.catalog, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events,
+		Catalog: p.catalog, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history,
 		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,

@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"paddock/fence/track"
@@ -16,7 +17,7 @@ const (
 	retentionInterval = time.Minute
 )
 
-// tendJournal refuses positions and changes while the disk is nearly full, and removes old events.
+// tendJournal refuses positions and changes while the disk is nearly full, and removes what is old.
 func (p *Platform) tendJournal(ctx context.Context) error {
 	if p.journal == nil {
 		return nil
@@ -31,6 +32,9 @@ func (p *Platform) tendJournal(ctx context.Context) error {
 		case now := <-retention.C:
 			if err := p.removeOldEvents(now); err != nil {
 				p.log.Warn("old events are not removed", "error", err)
+			}
+			if err := p.removeOldHistory(now); err != nil {
+				p.log.Warn("old positions are not removed", "error", err)
 			}
 		case <-ctx.Done():
 			return nil
@@ -81,14 +85,7 @@ func (p *Platform) removeOldEvents(now time.Time) error {
 // beyondBytes returns the oldest cursor from which on all events fit into journal.max_bytes, or
 // into a fifth of the journal and the free space.
 func (p *Platform) beyondBytes() (uint64, error) {
-	most := uint64(p.cfg.Journal.MaxBytes)
-	if most == 0 {
-		used, free, err := p.journal.Usage()
-		if err != nil {
-			return 0, nil //nolint:nilerr // the size of the disk is unknown
-		}
-		most = (used + free) / 5
-	}
+	most := p.share(p.cfg.Journal.MaxBytes)
 	low, high := p.events.Oldest(), p.events.Latest()+1
 	for low < high {
 		middle := low + (high-low)/2
@@ -103,4 +100,52 @@ func (p *Platform) beyondBytes() (uint64, error) {
 		}
 	}
 	return low, nil
+}
+
+// share returns a bound in bytes: the given one, or a fifth of the disk.
+func (p *Platform) share(bound config.Size) uint64 {
+	if bound > 0 {
+		return uint64(bound)
+	}
+	used, free, err := p.journal.Usage()
+	if err != nil {
+		return math.MaxInt64 // the size of the disk is unknown
+	}
+	return (used + free) / 5
+}
+
+// removeOldHistory removes the days of positions and visits that are older than history.keep, or
+// beyond history.max_bytes.
+func (p *Platform) removeOldHistory(now time.Time) error {
+	var before time.Time
+	if keep := p.cfg.History.Keep; keep > 0 {
+		before = now.Add(-keep)
+	}
+	return p.history.Trim(before, p.share(p.cfg.History.MaxBytes), p.journal.ValueBytes)
+}
+
+// neededRecord returns the oldest record that the history has not stored. If the records from there
+// on take a fifth of the disk, the history does without them, which it counts as a gap.
+func (p *Platform) neededRecord() uint64 {
+	needed := p.history.Needed()
+	if n, err := p.journal.RecordBytes(needed); err == nil && n > p.share(0) {
+		return math.MaxUint64
+	}
+	return needed
+}
+
+// followHistory writes the history behind the pipeline.
+func (p *Platform) followHistory(ctx context.Context) error {
+	if p.history == nil {
+		return nil
+	}
+	return p.history.Run(ctx)
+}
+
+// closeHistory writes what the pipeline has left.
+func (p *Platform) closeHistory(ctx context.Context) error {
+	if p.history == nil {
+		return nil
+	}
+	return p.history.Close(ctx)
 }

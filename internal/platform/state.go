@@ -15,6 +15,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/views"
@@ -105,7 +106,10 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.Journal, cfg.Fences = p.journal, p.views
+	if p.history, err = history.Open(history.Options{Journal: p.journal, Logger: p.log}); err != nil {
+		return err
+	}
+	cfg.Journal, cfg.Fences, cfg.Needed = p.journal, p.views, p.neededRecord
 	if p.pipeline, err = ingest.Open(*cfg); err != nil {
 		return err
 	}
@@ -115,6 +119,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 	}
 	p.registry.MustRegister(appended)
 	registerJournal(p.registry, p.journal, p.pipeline, p.events)
+	registerHistory(p.registry, p.journal, p.history)
 	return nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/journal"
@@ -185,4 +187,25 @@ func ParseRecord(b []byte) (r Record, rest []byte, err error) {
 		return Record{}, nil, err
 	}
 	return r, b, nil
+}
+
+// Visit is what an event tells about the visit of a fence that it begins, ends or states.
+type Visit struct {
+	ID        string
+	Reason    string
+	Since, At track.Millis // when the object entered, and the time of the event
+}
+
+// Visit reads the visit from the event's JSON.
+func (r *Record) Visit() (Visit, error) {
+	var e struct {
+		Data struct {
+			At, Since     time.Time
+			Visit, Reason string
+		}
+	}
+	if err := json.Unmarshal(r.JSON.Bytes(), &e); err != nil {
+		return Visit{}, err
+	}
+	return Visit{ID: e.Data.Visit, Reason: e.Data.Reason, Since: track.MillisOf(e.Data.Since), At: track.MillisOf(e.Data.At)}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/tiles"
@@ -37,6 +38,7 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 
+	History *history.History        // past positions and visits; nil: none
 	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
@@ -209,6 +211,8 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/objects":                      a.getObjects,
 		"GET /v1/objects/{id}":                 a.getObject,
 		"DELETE /v1/objects/{id}":              a.deleteObject,
+		"GET /v1/objects/{id}/track":           a.getTrack,
+		"GET /v1/visits":                       a.getVisits,
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         plain(a.getLive),
 		"GET /v1/tunnel":                       a.getTunnel,

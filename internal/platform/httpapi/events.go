@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"paddock/fence/track"
 	"paddock/internal/platform/events"
 )
 
@@ -111,11 +110,11 @@ func (a *API) startBefore(last string, f events.Filter) (uint64, error) {
 
 // startFrom returns the cursor before the first event that arrived at a time or later.
 func (a *API) startFrom(text string) (uint64, error) {
-	t, err := time.Parse(time.RFC3339, text)
+	t, err := instant(url.Values{"from": {text}}, "from", 0)
 	if err != nil {
-		return 0, fail(http.StatusBadRequest, "query: from %.64q: not a time of RFC 3339 such as 2026-01-31T15:04:05Z", text)
+		return 0, err
 	}
-	return a.cfg.Log.Since(track.MillisOf(t))
+	return a.cfg.Log.Since(t)
 }
 
 // eventRange reads whether to wait for events, and otherwise how many to return.

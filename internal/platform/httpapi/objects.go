@@ -42,7 +42,7 @@ type visitJSON struct {
 }
 
 func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "fleet", "prefix", "set", "fence", "limit", "after")
+	q, err := params(r, "fleet", "prefix", "set", "fence", "at", "limit", "after")
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,9 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 	after, err := base64.RawURLEncoding.DecodeString(q.Get("after"))
 	if err != nil {
 		return fail(http.StatusBadRequest, "query: after is not the next of an earlier answer")
+	}
+	if q.Get("at") != "" {
+		return a.objectsAt(w, r, q, query.Limit, string(after))
 	}
 	query.After = string(after)
 	found, more := a.cfg.Pipeline.Objects(query)
@@ -95,15 +98,31 @@ func (a *API) getObject(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, describeObject(&o))
 }
 
-// deleteObject forgets an object. Its exits have been published before the answer.
+// deleteObject forgets an object, and on request its past. Its exits have been published before the
+// answer.
 func (a *API) deleteObject(w http.ResponseWriter, r *http.Request) error {
-	fleet, id, err := objectName(r)
+	fleet, id, err := objectName(r, "history")
 	if err != nil {
+		return err
+	}
+	past := r.URL.Query().Get("history")
+	if past != "" && past != "0" && past != "1" {
+		return fail(http.StatusBadRequest, "query: history %.64q: use 0 or 1", past)
+	}
+	if past == "1" && a.cfg.History == nil {
+		_, err := a.past(r)
 		return err
 	}
 	removed, err := a.cfg.Pipeline.Remove(fleet, id)
 	if err != nil {
 		return fail(http.StatusServiceUnavailable, "%v", err)
+	}
+	if past == "1" {
+		erased, err := a.erase(r, fleet, id)
+		if err != nil {
+			return err
+		}
+		removed = removed || erased
 	}
 	if !removed {
 		return noObject(fleet, id)
@@ -112,9 +131,9 @@ func (a *API) deleteObject(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// objectName reads the object that a request names.
-func objectName(r *http.Request) (fleet, id string, err error) {
-	q, err := params(r, "fleet")
+// objectName reads the object that a request names, which may have further parameters.
+func objectName(r *http.Request, further ...string) (fleet, id string, err error) {
+	q, err := params(r, append([]string{"fleet"}, further...)...)
 	if err != nil {
 		return "", "", err
 	}

@@ -144,7 +144,7 @@ func TestObjects(t *testing.T) {
 	for query, detail := range map[string]string{
 		"?limit=0": `query: limit "0" is not a number from 1 to 10000`, "?limit=10001": `query: limit "10001" is not a number from 1 to 10000`,
 		"?limit=x": `query: limit "x" is not a number from 1 to 10000`, "?after=*": "query: after is not the next of an earlier answer",
-		"?fence=a": "query: fence needs its set", "?sort=id": `query: unknown parameter "sort": use fleet, prefix, set, fence, limit, after`,
+		"?fence=a": "query: fence needs its set", "?sort=id": `query: unknown parameter "sort": use fleet, prefix, set, fence, at, limit, after`,
 	} {
 		tw.problem(tw.get("/v1/objects"+query), 400, detail)
 	}
@@ -178,7 +178,7 @@ func TestRemoveObject(t *testing.T) {
 	tw.move("v 1", 2, 7, 5)
 	tw.expect(tw.post("/v1/positions?fleet=z", `{"id":"v 1","lon":1,"lat":5}`), 200, "")
 	tw.problem(remove("/v1/objects/w"), 404, `no object "w" in fleet "default"`)
-	tw.problem(remove("/v1/objects/v%201?set=squares"), 400, `query: unknown parameter "set": use fleet`)
+	tw.problem(remove("/v1/objects/v%201?set=squares"), 400, `query: unknown parameter "set": use fleet, history`)
 	tw.expect(remove("/v1/objects/v%201"), 204, "")
 	var got []string
 	for line := range strings.Lines(string(tw.get("/v1/events?wait=0").body)) {

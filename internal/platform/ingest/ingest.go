@@ -96,6 +96,9 @@ type Config struct {
 	// CheckpointEvery is the number of positions and records after which the state of the next
 	// partition is saved; 16 Ki, so that all are saved once in a million positions.
 	CheckpointEvery int
+	// Needed returns the number, 1 or higher, of the oldest record that has other readers: it stays
+	// in the journal. Nil: there are none.
+	Needed func() uint64
 	// Failed is called once when the journal cannot be written: from then on every position is
 	// refused. Nil: only the refusals tell.
 	Failed func(error)

@@ -138,6 +138,16 @@ func parseInput(b []byte) (*input, error) {
 	return in, nil
 }
 
+// Positions returns the positions of a stored record, with the time of the record, which is the
+// time of their arrival. They do not share memory with it.
+func Positions(record []byte) (at track.Millis, positions []track.Position, err error) {
+	in, err := parseInput(record)
+	if err != nil {
+		return 0, nil, err
+	}
+	return in.at, in.positions, nil
+}
+
 // inputReader reads field after field. After the first error it returns zeros.
 type inputReader struct {
 	rest []byte

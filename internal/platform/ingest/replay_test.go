@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/subjects"
 	"paddock/internal/platform/views"
 )
 
@@ -443,4 +445,30 @@ func FuzzParseInput(f *testing.F) {
 			t.Errorf("%+v is stored as another one: %v", in, err)
 		}
 	})
+}
+
+// A record that another reader needs stays in the journal.
+func TestNeededRecordsStay(t *testing.T) {
+	log := journal.NewMemory()
+	needed := uint64(3)
+	p, _ := openOn(t, Config{CheckpointEvery: 1, Needed: func() uint64 { return needed }}, log, nil)
+	p.Start(&published{})
+	defer p.Close(context.Background())
+	send := func() (oldest uint64) {
+		for n := range 4 * subjects.Partitions {
+			at := track.Millis(n + 1)
+			if _, err := p.Submit(t.Context(), &Batch{Positions: []track.Position{{Fleet: "f", ID: fmt.Sprint(n), Time: at}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		oldest, _ = log.Bounds()
+		return oldest
+	}
+	if oldest := send(); oldest != needed {
+		t.Errorf("the oldest record is %d", oldest)
+	}
+	needed = math.MaxUint64
+	if oldest := send(); oldest < 2*subjects.Partitions {
+		t.Errorf("the oldest record is %d", oldest)
+	}
 }

@@ -157,6 +157,9 @@ func (p *Pipeline) checkpoint(positions int) {
 	for q := range s.saved {
 		oldest = min(oldest, s.saved[q][1])
 	}
+	if p.cfg.Needed != nil {
+		oldest = min(oldest, p.cfg.Needed()-1)
+	}
 	if err := errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.cfg.Fences.Release(oldest)); err != nil {
 		p.fail(err)
 	}

@@ -272,7 +272,12 @@ func (d *Disk) Bounds() (oldest, newest uint64) {
 
 // walk calls f for each key from one on, below the end of its kind.
 func (d *Disk) walk(from []byte, f func(key, value []byte) error) error {
-	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: []byte{from[0] + 1}})
+	return d.walkTo(from, []byte{from[0] + 1}, f)
+}
+
+// walkTo calls f for each key from one on, below another one.
+func (d *Disk) walkTo(from, to []byte, f func(key, value []byte) error) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return d.readError(err)
 	}
@@ -335,18 +340,44 @@ func (d *Disk) Get(name string) ([]byte, error) { return d.get(metaKey(name)) }
 
 // Names implements [Journal].
 func (d *Disk) Names(prefix string) (names []string, err error) {
-	err = d.walk(metaKey(prefix), func(key, _ []byte) error {
-		name := string(key[1:])
-		if !strings.HasPrefix(name, prefix) {
-			return errEnough
-		}
-		names = append(names, name)
+	err = d.Values(prefix, "", func(v Value) error {
+		names = append(names, v.Name)
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	return names, err
+}
+
+// Values implements [Journal].
+func (d *Disk) Values(prefix, from string, f func(Value) error) error {
+	end := []byte{keyMeta + 1}
+	if prefix != "" {
+		end = metaKey(PrefixEnd(prefix))
+	}
+	return d.walkTo(metaKey(max(prefix, from)), end, func(key, value []byte) error {
+		return f(Value{string(key[1:]), value})
+	})
+}
+
+// Change implements [Journal].
+func (d *Disk) Change(remove []Span, put ...Value) error {
+	b := d.db.NewBatch()
+	for _, s := range remove {
+		var err error
+		if s == Only(s.From) { // reads pass many of them faster
+			err = b.Delete(metaKey(s.From), nil)
+		} else {
+			err = b.DeleteRange(metaKey(s.From), metaKey(s.To), nil)
+		}
+		if err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	for _, v := range put {
+		if err := b.Set(metaKey(v.Name), v.Bytes, nil); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	return d.write(b, pebble.NoSync)
 }
 
 // errEnough ends a walk.
@@ -398,6 +429,18 @@ func (d *Disk) Checkpoint(dir string) error { return d.db.Checkpoint(dir, pebble
 // EventBytes returns the bytes on disk of the events from a cursor on, roughly.
 func (d *Disk) EventBytes(from uint64) (uint64, error) {
 	n, err := d.db.EstimateDiskUsage(pieceKey(from), []byte{keyPiece + 1})
+	return n, d.readError(err)
+}
+
+// RecordBytes returns the bytes on disk of the records from a number on, roughly.
+func (d *Disk) RecordBytes(from uint64) (uint64, error) {
+	n, err := d.db.EstimateDiskUsage(recordKey(from), []byte{keyRecord + 1})
+	return n, d.readError(err)
+}
+
+// ValueBytes returns the bytes on disk of the values of a span, roughly.
+func (d *Disk) ValueBytes(s Span) (uint64, error) {
+	n, err := d.db.EstimateDiskUsage(metaKey(s.From), metaKey(s.To))
 	return n, d.readError(err)
 }
 

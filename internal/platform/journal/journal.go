@@ -13,10 +13,11 @@ package journal
 
 import (
 	"errors"
+	"strings"
 )
 
 // Journal is an ordered log with what is derived from it. One goroutine at a time may call Append,
-// Commit and the methods that remove; all may read.
+// Commit and the methods that trim; all may read, and store values under names of their own.
 type Journal interface {
 	// Append adds a record behind the others and returns its number. The first one is 1. When it
 	// returns without an error, the record survives a loss of power.
@@ -53,6 +54,12 @@ type Journal interface {
 	// power may bring them back.
 	Names(prefix string) ([]string, error)
 	Remove(names ...string) error
+	// Change removes the values of spans, and then stores values: all of it or nothing. It is not
+	// durable by itself: a loss of power may take the newest changes, and no others.
+	Change(remove []Span, put ...Value) error
+	// Values calls f for each value whose name begins with a prefix, in order of names, from one
+	// on, until f fails. The bytes are valid until f returns.
+	Values(prefix, from string, f func(v Value) error) error
 
 	// TrimRecords removes the records with lower numbers, and TrimPieces the pieces whose events
 	// all have lower cursors. The newest piece stays.
@@ -85,6 +92,19 @@ func (p *Piece) Next() uint64 { return p.First + uint64(p.Count) }
 type Value struct {
 	Name  string
 	Bytes []byte
+}
+
+// Span is the names from From on, below To.
+type Span struct{ From, To string }
+
+// Only returns the span of one name.
+func Only(name string) Span { return Span{name, name + "\x00"} }
+
+// PrefixEnd returns the first name behind all names with a prefix. Not all of its bytes may be 255.
+func PrefixEnd(prefix string) string {
+	prefix = strings.TrimRight(prefix, "\xff")
+	last := len(prefix) - 1
+	return prefix[:last] + string([]byte{prefix[last] + 1})
 }
 
 // Checkpoint is the state of a partition after a record.

@@ -219,6 +219,36 @@ func TestValues(t *testing.T) {
 	})
 }
 
+func TestChanges(t *testing.T) {
+	suite(t, func(t *testing.T, j Journal) {
+		ok(t, j.Put(Value{"h/1", []byte("a")}, Value{"h/2", []byte("b")}, Value{"h/\xff", []byte("c")}, Value{"i", []byte("d")}))
+		ok(t, j.Change([]Span{{"h/1", "h/2"}, {"h/3", "h/4"}}, Value{"h/3", []byte("e")}, Value{"h/10", nil}))
+		buffer := []byte("f")
+		ok(t, j.Change(nil, Value{"h/4", buffer}))
+		clear(buffer) // the journal has its own copy
+		ok(t, j.Change([]Span{{"h/4\x00", "h/5"}, Only("i"), Only("none")}))
+	}, func(t *testing.T, j Journal) {
+		values := func(prefix, from string) string {
+			var all []string
+			ok(t, j.Values(prefix, from, func(v Value) error {
+				all = append(all, fmt.Sprintf("%q=%s", v.Name, v.Bytes))
+				return nil
+			}))
+			return strings.Join(all, " ")
+		}
+		expect(t, values("h/", ""), `"h/10"= "h/2"=b "h/3"=e "h/4"=f "h/\xff"=c`)
+		expect(t, values("h/", "h/3"), `"h/3"=e "h/4"=f "h/\xff"=c`)
+		expect(t, values("h/", "i"), "")
+		expect(t, values("h/\xff", ""), `"h/\xff"=c`)
+		expect(t, values("i", ""), "")
+		expect(t, values("none", ""), "")
+		enough := errors.New("enough")
+		if err := j.Values("h/", "", func(Value) error { return enough }); !errors.Is(err, enough) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
 func TestTrim(t *testing.T) {
 	suite(t, func(t *testing.T, j Journal) {
 		for n := range uint64(5) {

@@ -137,16 +137,7 @@ func (m *Memory) Checkpoints(partition int) ([]Checkpoint, error) {
 }
 
 // Put implements [Journal].
-func (m *Memory) Put(values ...Value) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := maps.Clone(m.values) // readers have the old one
-	for _, v := range values {
-		all[v.Name] = slices.Clone(v.Bytes)
-	}
-	m.values = all
-	return nil
-}
+func (m *Memory) Put(values ...Value) error { return m.Change(nil, values...) }
 
 // Get implements [Journal].
 func (m *Memory) Get(name string) ([]byte, error) {
@@ -172,15 +163,52 @@ func (m *Memory) Names(prefix string) (names []string, err error) {
 	return names, nil
 }
 
+// Values implements [Journal].
+func (m *Memory) Values(prefix, from string, f func(Value) error) error {
+	names, _ := m.Names(prefix)
+	m.mu.RLock()
+	values := m.values
+	m.mu.RUnlock()
+	for _, name := range names {
+		if value, ok := values[name]; ok && name >= from {
+			if err := f(Value{name, value}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Remove implements [Journal].
 func (m *Memory) Remove(names ...string) error {
+	return m.change(func(all map[string][]byte) {
+		for _, name := range names {
+			delete(all, name)
+		}
+	})
+}
+
+// Change implements [Journal].
+func (m *Memory) Change(remove []Span, put ...Value) error {
+	return m.change(func(all map[string][]byte) {
+		if len(remove) > 0 {
+			maps.DeleteFunc(all, func(name string, _ []byte) bool {
+				return slices.ContainsFunc(remove, func(s Span) bool { return s.From <= name && name < s.To })
+			})
+		}
+		for _, v := range put {
+			all[v.Name] = slices.Clone(v.Bytes)
+		}
+	})
+}
+
+// change changes a copy of the values, as readers have the old one.
+func (m *Memory) change(f func(all map[string][]byte)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	values := maps.Clone(m.values)
-	for _, name := range names {
-		delete(values, name)
-	}
-	m.values = values
+	all := maps.Clone(m.values)
+	f(all)
+	m.values = all
 	return nil
 }
 

@@ -26,6 +26,7 @@ var ErrInvalid = errors.New("invalid configuration")
 type Config struct {
 	Data    Data    `yaml:"data"`
 	Journal Journal `yaml:"journal"`
+	History History `yaml:"history"`
 	HTTP    HTTP    `yaml:"http"`
 	Bus     Bus     `yaml:"bus"`
 	Wire    Wire    `yaml:"wire"`
@@ -56,6 +57,12 @@ type Journal struct {
 	MinFree  Size          `yaml:"min_free"`  // on its disk; below that positions and changes are refused
 	Keep     time.Duration `yaml:"keep"`      // of events; 0 is for ever
 	MaxBytes Size          `yaml:"max_bytes"` // of events; 0 is a fifth of the journal and the free space
+}
+
+// History holds the settings of the past positions and visits in Data.Dir.
+type History struct {
+	Keep     time.Duration `yaml:"keep"`      // of positions and visits; 0 is for ever
+	MaxBytes Size          `yaml:"max_bytes"` // of positions; 0 is a fifth of the disk
 }
 
 // HTTP holds the settings of the API and the dashboard.
@@ -129,6 +136,7 @@ type Log struct {
 func Default() *Config {
 	return &Config{
 		Journal: Journal{Durability: "sync", MinFree: 256 * MiB, Keep: 7 * 24 * time.Hour},
+		History: History{Keep: 30 * 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:8080"},
 		Bus: Bus{
 			Listen:         "127.0.0.1:4222",

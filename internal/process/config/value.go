@@ -136,6 +136,8 @@ func parseDuration(s string) (time.Duration, error) {
 
 // zeroAllowed holds the numbers for which 0 has a meaning of its own.
 var zeroAllowed = map[string]bool{
+	"history.keep":      true, // for ever
+	"history.max_bytes": true, // a share of the disk
 	"journal.keep":      true, // for ever
 	"journal.max_bytes": true, // a share of the disk
 	"journal.min_free":  true, // never refuse

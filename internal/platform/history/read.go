@@ -1,0 +1,253 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/journal"
+)
+
+// contents is what there is of an hour of an object.
+type contents struct {
+	block     []byte
+	fragments [][]byte
+	gathered  []Fix
+}
+
+// fixes returns the fixes of the hour, ordered by time, in the memory of dst if there is room.
+func (c *contents) fixes(dst []Fix) (fixes []Fix, err error) {
+	fixes = dst[:0]
+	if len(c.block) > 0 {
+		if fixes, err = appendFixes(fixes, c.block); err != nil || len(c.fragments)+len(c.gathered) == 0 {
+			return fixes, err // a block is in order
+		}
+	}
+	for _, b := range c.fragments {
+		if fixes, err = appendFixes(fixes, b); err != nil {
+			return nil, err
+		}
+	}
+	return ordered(append(fixes, c.gathered...)), nil
+}
+
+// hours returns the contents of some hours of a day of an object. What is read first moves towards
+// what is read last, so that nothing is missed.
+func (h *History) hours(object string, number int64, from, to int) (all [24]contents, err error) {
+	h.mu.Lock()
+	for n := from; n <= to; n++ {
+		if list := h.gathered[slotOf(object, track.Millis(number)*day+track.Millis(n)*hour)]; list != nil {
+			all[n].gathered = slices.Clone(*list)
+		}
+	}
+	h.mu.Unlock()
+	for _, kind := range []string{fragments, blocks} {
+		prefix := ofDay(kind, number, object)
+		err := h.j.Values(prefix, prefix+string([]byte{byte(from)}), func(v journal.Value) error {
+			n, ok := hourIn(v.Name[len(prefix):])
+			switch {
+			case !ok:
+				return fmt.Errorf("%w: %q is no block", journal.ErrDamaged, v.Name)
+			case n > to:
+				return errEnough
+			case kind == blocks:
+				all[n].block = slices.Clone(v.Bytes)
+			default:
+				all[n].fragments = append(all[n].fragments, slices.Clone(v.Bytes))
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// days returns the days that have fixes of any object, in order, within two days.
+func (h *History) days(first, last int64) ([]int64, error) {
+	h.mu.Lock()
+	gathered := slices.Collect(maps.Keys(h.slots))
+	h.mu.Unlock()
+	return h.daysWith(gathered, first, last)
+}
+
+func (h *History) daysWith(gathered []int64, first, last int64) (all []int64, err error) {
+	for _, n := range gathered {
+		if first <= n && n <= last {
+			all = append(all, n)
+		}
+	}
+	for _, kind := range []string{fragments, blocks} {
+		for at := first; at <= last; at++ {
+			err := h.j.Values(kind, ofDay(kind, at, ""), func(v journal.Value) error {
+				n, _, ok := cutNumber(v.Name[len(kind):])
+				if !ok {
+					return fmt.Errorf("%w: %q is no block", journal.ErrDamaged, v.Name)
+				}
+				at = n
+				return errEnough
+			})
+			if err == nil || at > last {
+				break
+			}
+			if !errors.Is(err, errEnough) {
+				return nil, err
+			}
+			all = append(all, at)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// Track calls f for the fixes of an object from one time on, before another one, in order, in parts
+// of at most an hour, until f returns false. A part is valid until f returns.
+func (h *History) Track(ctx context.Context, o Object, from, to track.Millis, f func([]Fix) bool) error {
+	if from >= to {
+		return nil
+	}
+	object := o.name()
+	days, err := h.days(dayOf(from), dayOf(to-1))
+	if err != nil {
+		return err
+	}
+	var fixes []Fix
+	for _, number := range days {
+		first, last := 0, 23
+		if number == dayOf(from) {
+			first = hourOf(from)
+		}
+		if number == dayOf(to-1) {
+			last = hourOf(to - 1)
+		}
+		hours, err := h.hours(object, number, first, last)
+		if err != nil {
+			return err
+		}
+		for n := range hours {
+			if fixes, err = hours[n].fixes(fixes); err != nil {
+				return err
+			}
+			if part := cut(fixes, from, to); len(part) > 0 && !f(part) {
+				return nil
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut returns the fixes from one time on, before another one.
+func cut(fixes []Fix, from, to track.Millis) []Fix {
+	before := func(t track.Millis) int {
+		n, _ := slices.BinarySearchFunc(fixes, t, func(f Fix, t track.Millis) int { return cmp.Compare(f.Time, t) })
+		return n
+	}
+	return fixes[before(from):before(to)]
+}
+
+// Past is an object with the last fix of some time.
+type Past struct {
+	Object
+	Fix
+}
+
+// Query selects objects for a list.
+type Query struct {
+	Fleet  string // only this fleet; "" is all
+	Prefix string // only ids that begin with it
+	After  string // only objects behind the one with this key, see Key
+	Limit  int
+}
+
+// Key returns the text by which objects are in order.
+func (o Object) Key() string { return o.name() }
+
+// At returns the last fix of each selected object at a time or before it, by fleet, then id. If
+// more follow, next is the key to go on after.
+func (h *History) At(ctx context.Context, at track.Millis, q Query) (found []Past, next string, err error) {
+	days, err := h.days(dayOf(math.MinInt64), dayOf(at))
+	if err != nil {
+		return nil, "", err
+	}
+	prefix := lastDays
+	if q.Fleet != "" {
+		prefix += string(appendText(nil, q.Fleet))
+	}
+	from := prefix
+	if q.After != "" {
+		from = lastDays + q.After + "\x00"
+	}
+	err = h.j.Values(prefix, max(prefix, from), func(v journal.Value) error {
+		o, object, _, ok := cutObject(v.Name[len(lastDays):])
+		if !ok || !strings.HasPrefix(o.ID, q.Prefix) {
+			return ctx.Err()
+		}
+		last, _, _ := cutNumber(string(v.Bytes))
+		fix, ok, err := h.lastFix(object, at, last, days)
+		if err != nil || !ok {
+			return errors.Join(err, ctx.Err())
+		}
+		if len(found) == q.Limit {
+			next = found[len(found)-1].name()
+			return errEnough
+		}
+		found = append(found, Past{o, fix})
+		return ctx.Err()
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return found, next, err
+}
+
+// lastFix returns the last fix of an object at a time or before it, on these days, but not behind
+// the last one of the object.
+func (h *History) lastFix(object string, at track.Millis, last int64, days []int64) (f Fix, ok bool, err error) {
+	for _, number := range slices.Backward(days) {
+		if number > last {
+			continue
+		}
+		to := 23
+		if number == dayOf(at) {
+			to = hourOf(at)
+		}
+		for _, part := range [][2]int{{to, to}, {0, to - 1}} { // mostly it is in the last hour
+			f, ok, err = h.lastOf(object, number, part[0], part[1], at)
+			if ok || err != nil {
+				return f, ok, err
+			}
+		}
+	}
+	return f, false, nil
+}
+
+// lastOf returns the last fix of some hours at a time or before it.
+func (h *History) lastOf(object string, number int64, from, to int, at track.Millis) (f Fix, ok bool, err error) {
+	if from > to {
+		return f, false, nil
+	}
+	hours, err := h.hours(object, number, from, to)
+	if err != nil {
+		return f, false, err
+	}
+	for n := to; n >= from; n-- {
+		fixes, err := hours[n].fixes(nil)
+		if err != nil {
+			return f, false, err
+		}
+		if fixes = cut(fixes, math.MinInt64, at+1); len(fixes) > 0 {
+			return fixes[len(fixes)-1], true, nil
+		}
+	}
+	return f, false, nil
+}

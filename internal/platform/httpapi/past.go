@@ -1,0 +1,217 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/history"
+)
+
+const (
+	// settling bounds the wait of a request for the positions that were accepted before it, and
+	// erasing that of a removal, which needs all of them.
+	settling = time.Second
+	erasing  = 10 * time.Second
+	// nextHeader holds the after of the next page.
+	nextHeader = "Paddock-Next"
+
+	defaultVisits = 1000
+)
+
+// past returns the history, with what was accepted before the request.
+func (a *API) past(r *http.Request) (*history.History, error) {
+	h := a.cfg.History
+	if h == nil {
+		return nil, fail(http.StatusNotFound, "no past is kept: start the server with a data directory (--data DIR)")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), settling)
+	defer cancel()
+	_ = h.Settle(ctx) // after a second the answer has what there is
+	return h, nil
+}
+
+// instant reads a parameter that is a time; without it, it returns the default.
+func instant(q url.Values, name string, otherwise track.Millis) (track.Millis, error) {
+	text := q.Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, fail(http.StatusBadRequest, "query: %s %.64q: not a time of RFC 3339 such as 2026-01-31T15:04:05Z", name, text)
+	}
+	return track.MillisOf(t), nil
+}
+
+// period reads from and to.
+func period(q url.Values) (from, to track.Millis, err error) {
+	if from, err = instant(q, "from", math.MinInt64); err != nil {
+		return 0, 0, err
+	}
+	if to, err = instant(q, "to", math.MaxInt64); err != nil {
+		return 0, 0, err
+	}
+	if from >= to {
+		return 0, 0, fail(http.StatusBadRequest, "query: to is not behind from")
+	}
+	return from, to, nil
+}
+
+// pastJSON is an object in the answer of GET /v1/objects?at=.
+type pastJSON struct {
+	ID       string          `json:"id"`
+	Fleet    string          `json:"fleet"`
+	Lon      float64         `json:"lon"`
+	Lat      float64         `json:"lat"`
+	T        string          `json:"t"`
+	Seen     string          `json:"seen"`
+	Accuracy *float32        `json:"accuracy,omitempty"`
+	Speed    *float32        `json:"speed,omitempty"`
+	Heading  *float32        `json:"heading,omitempty"`
+	Props    json.RawMessage `json:"props,omitempty"`
+}
+
+// objectsAt answers GET /v1/objects?at=.
+func (a *API) objectsAt(w http.ResponseWriter, r *http.Request, q url.Values, limit int, after string) error {
+	at, err := instant(q, "at", 0)
+	if err != nil {
+		return err
+	}
+	if q.Get("set")+q.Get("fence") != "" {
+		return fail(http.StatusBadRequest, "query: at goes with fleet and prefix; GET /v1/visits has the past of set and fence")
+	}
+	h, err := a.past(r)
+	if err != nil {
+		return err
+	}
+	found, next, err := h.At(r.Context(), at, history.Query{Fleet: q.Get("fleet"), Prefix: q.Get("prefix"), After: after, Limit: limit})
+	if err != nil {
+		return err
+	}
+	page := struct {
+		Objects []pastJSON `json:"objects"`
+		Next    string     `json:"next,omitempty"`
+	}{[]pastJSON{}, base64.RawURLEncoding.EncodeToString([]byte(next))}
+	for i := range found {
+		o := &found[i]
+		page.Objects = append(page.Objects, pastJSON{
+			ID: o.ID, Fleet: o.Fleet, Lon: o.Lon, Lat: o.Lat,
+			T: events.FormatTime(o.Time.Time()), Seen: events.FormatTime(o.Arrived.Time()),
+			Accuracy: known(o.Accuracy), Speed: known(o.Speed), Heading: known(o.Heading), Props: json.RawMessage(o.Props),
+		})
+	}
+	return writeJSON(w, http.StatusOK, &page)
+}
+
+// pastVisitJSON is a visit in the answer of GET /v1/visits.
+type pastVisitJSON struct {
+	Set    string `json:"set"`
+	Fence  string `json:"fence"`
+	Fleet  string `json:"fleet"`
+	Object string `json:"object"`
+	Begin  string `json:"begin"`
+	End    string `json:"end,omitempty"`
+	Open   bool   `json:"open"`
+	Visit  string `json:"visit"`
+	Reason string `json:"reason,omitempty"` // of the end
+}
+
+// getVisits lists visits: the ended ones, and then the open ones.
+func (a *API) getVisits(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "set", "fence", "object", "fleet", "from", "to", "format", "limit", "after")
+	if err != nil {
+		return err
+	}
+	query := history.VisitQuery{Set: q.Get("set"), Fence: q.Get("fence"), Fleet: q.Get("fleet"), ID: q.Get("object"), Limit: defaultVisits}
+	if query.From, query.To, err = period(q); err != nil {
+		return err
+	}
+	format := cmp.Or(q.Get("format"), "json")
+	if format != "json" && format != "csv" {
+		return fail(http.StatusBadRequest, "query: format %.64q: use json or csv", format)
+	}
+	if s := q.Get("limit"); s != "" {
+		if query.Limit, err = count("limit", s, maxObjects); err != nil {
+			return err
+		}
+	}
+	after, err := base64.RawURLEncoding.DecodeString(q.Get("after"))
+	if err != nil {
+		return fail(http.StatusBadRequest, "query: after is not the next of an earlier answer")
+	}
+	query.After = string(after)
+	h, err := a.past(r)
+	if err != nil {
+		return err
+	}
+	found, next, err := h.Visits(r.Context(), query)
+	if err != nil {
+		return err
+	}
+	return writeVisits(w, format, found, base64.RawURLEncoding.EncodeToString([]byte(next)))
+}
+
+func writeVisits(w http.ResponseWriter, format string, found []history.Visit, next string) error {
+	page := struct {
+		Visits []pastVisitJSON `json:"visits"`
+		Next   string          `json:"next,omitempty"`
+	}{[]pastVisitJSON{}, next}
+	for i := range found {
+		v := &found[i]
+		j := pastVisitJSON{
+			Set: v.Set, Fence: v.Fence, Fleet: v.Fleet, Object: v.Object.ID,
+			Begin: events.FormatTime(v.Begin.Time()), Open: v.Open, Visit: v.ID, Reason: v.Reason,
+		}
+		if !v.Open {
+			j.End = events.FormatTime(v.End.Time())
+		}
+		page.Visits = append(page.Visits, j)
+	}
+	if next != "" {
+		w.Header().Set(nextHeader, next)
+	}
+	if format == "json" {
+		return writeJSON(w, http.StatusOK, &page)
+	}
+	begin(w, "text/csv")
+	c := csv.NewWriter(w)
+	_ = c.Write([]string{"set", "fence", "fleet", "object", "begin", "end", "open", "visit", "reason"})
+	for _, j := range page.Visits {
+		_ = c.Write([]string{j.Set, j.Fence, j.Fleet, j.Object, j.Begin, j.End, strconv.FormatBool(j.Open), j.Visit, j.Reason})
+	}
+	c.Flush()
+	return nil
+}
+
+// begin begins an answer that is no JSON document.
+func begin(w http.ResponseWriter, mediaType string) {
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+}
+
+// erase removes the past of an object, and reports whether there was any.
+func (a *API) erase(r *http.Request, fleet, id string) (bool, error) {
+	h, err := a.past(r)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), erasing)
+	defer cancel()
+	erased, err := h.Erase(ctx, history.Object{Fleet: fleet, ID: id})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, fail(http.StatusServiceUnavailable, "the history is behind: try again")
+	}
+	return erased, err
+}
