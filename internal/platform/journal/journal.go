@@ -13,7 +13,6 @@ package journal
 
 import (
 	"errors"
-	"strings"
 )
 
 // Journal is an ordered log with what is derived from it. One goroutine at a time may call Append,
@@ -102,8 +101,10 @@ func Only(name string) Span { return Span{name, name + "\x00"} }
 
 // PrefixEnd returns the first name behind all names with a prefix. Not all of its bytes may be 255.
 func PrefixEnd(prefix string) string {
-	prefix = strings.TrimRight(prefix, "\xff")
 	last := len(prefix) - 1
+	for prefix[last] == 255 {
+		last--
+	}
 	return prefix[:last] + string([]byte{prefix[last] + 1})
 }
 

@@ -31,7 +31,6 @@ const (
 type places struct {
 	subject string // the sets, in words
 	largest *fence.Snapshot
-	files   []string // of the sets that have fences
 }
 
 // readPlaces reads the sets of a directory.
