@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
@@ -196,16 +197,20 @@ type Visit struct {
 	Since, At track.Millis // when the object entered, and the time of the event
 }
 
-// Visit reads the visit from the event's JSON.
+// Visit reads the visit from the event's JSON: from its end, where encode puts it, behind everything
+// that clients have written.
 func (r *Record) Visit() (Visit, error) {
 	var e struct {
-		Data struct {
-			At, Since     time.Time
-			Visit, Reason string
-		}
+		At, Since     time.Time
+		Visit, Reason string
 	}
-	if err := json.Unmarshal(r.JSON.Bytes(), &e); err != nil {
+	text := r.JSON.Bytes()
+	at := bytes.LastIndex(text, []byte(`,"at":"`))
+	if at < 0 || !bytes.HasSuffix(text, []byte("}}")) {
+		return Visit{}, errStored
+	}
+	if err := json.Unmarshal(append([]byte{'{'}, text[at+1:len(text)-1]...), &e); err != nil {
 		return Visit{}, err
 	}
-	return Visit{ID: e.Data.Visit, Reason: e.Data.Reason, Since: track.MillisOf(e.Data.Since), At: track.MillisOf(e.Data.At)}, nil
+	return Visit{ID: e.Visit, Reason: e.Reason, Since: track.MillisOf(e.Since), At: track.MillisOf(e.At)}, nil
 }

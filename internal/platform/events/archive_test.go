@@ -191,3 +191,23 @@ func FuzzParseRecord(f *testing.F) {
 		}
 	})
 }
+
+// The visit of an event is read whatever its object and fence are called, and have as properties.
+func TestVisitOfARecord(t *testing.T) {
+	for _, id := range append(strangeIDs, `","at":"x`) {
+		e := event()
+		e.ID, e.Props = id, []byte(`{"a":{"at":"2020"},"at":"x","visit":"y"}`)
+		r := NewRecord(e)
+		got, err := r.Visit()
+		want := Visit{ID: VisitID(e.Fleet, id, e.Visit), Reason: e.Reason.String(), Since: e.Since, At: e.At}
+		if err != nil || got != want {
+			t.Errorf("%q: %+v, %v, want %+v", id, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "{}", `{"data":{"at":"2020"}}`, `,"at":"`} {
+		r := Record{JSON: Plain([]byte(text))}
+		if got, err := r.Visit(); err == nil {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
