@@ -197,8 +197,8 @@ type Visit struct {
 	Since, At track.Millis // when the object entered, and the time of the event
 }
 
-// Visit reads the visit from the event's JSON: from its end, where encode puts it, behind everything
-// that clients have written.
+// Visit reads the visit from the event's JSON: from its end, where encode puts it, behind
+// everything that clients have written.
 func (r *Record) Visit() (Visit, error) {
 	var e struct {
 		At, Since     time.Time
