@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,16 @@ type source struct {
 	testing.TB
 	j journal.Journal
 	p *ingest.Pipeline
+
+	reader atomic.Pointer[History] // whose records stay in the journal; nil: all stay
+}
+
+// needed is Config.Needed of the pipeline.
+func (s *source) needed() uint64 {
+	if h := s.reader.Load(); h != nil {
+		return h.Needed()
+	}
+	return 1
 }
 
 type discard struct{}
@@ -57,12 +68,16 @@ func newSource(t testing.TB, j journal.Journal, fences ...fence.Fence) *source {
 	}
 	kept, err := views.Open(views.Options{Catalog: catalog, Journal: j})
 	ok(t, err)
-	p, err := ingest.Open(ingest.Config{Journal: j, Fences: kept, Track: track.Options{Initial: track.InitialEnter}})
+	s := &source{TB: t, j: j}
+	p, err := ingest.Open(ingest.Config{
+		Journal: j, Fences: kept, Track: track.Options{Initial: track.InitialEnter}, Needed: s.needed,
+	})
 	ok(t, err)
+	s.p = p
 	p.Start(discard{})
 	ok(t, p.Settle())
 	t.Cleanup(func() { p.Close(context.Background()) })
-	return &source{t, j, p}
+	return s
 }
 
 func (s *source) send(positions ...track.Position) {

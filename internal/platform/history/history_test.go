@@ -27,6 +27,7 @@ func TestADay(t *testing.T) {
 	s := newSource(t, j, zone(d.middle, d.half))
 	h, err := Open(Options{Journal: j, MaxGathered: 100 * d.vehicles})
 	ok(t, err)
+	s.reader.Store(h)
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error)
 	go func() { ran <- h.Run(ctx) }()
