@@ -14,8 +14,8 @@ import (
 	"paddock/fence/internal/index"
 )
 
-// The stored form of a set is a head and pages, of 256 refs each. An edit makes the head and one
-// page anew, so a store that keeps each page under a hash of its bytes writes little:
+// The stored form of a set is a head and pages, of 256 refs each. An edit changes the head and
+// one page, so a store that keeps each page under a hash of its bytes writes little:
 //
 //	head    version, generation, next ref, number of pages, findings of no fence
 //	page    version, then each fence: place in the page, key, id, properties, geometry, findings

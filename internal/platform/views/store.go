@@ -21,7 +21,7 @@ import (
 //	head    see fence.Snapshot.AppendHead
 //	page    see fence.Page
 //
-// An edit of one fence makes one page, the head and the view anew.
+// An edit of one fence changes one page, the head and the view.
 const (
 	viewVersion = 1
 	prefix      = "sets/" // of the documents' names in the journal

@@ -17,6 +17,7 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/platform/position"
+	"paddock/internal/process/lifecycle"
 	"paddock/lab/process"
 )
 
@@ -86,7 +87,7 @@ func (p *peer) prepare(ctx context.Context) error {
 			return p.Failure()
 		default:
 		}
-		if err := pause(ctx, 10*time.Millisecond); err != nil {
+		if err := lifecycle.Sleep(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("%s does not listen: %w", peerName, err)
 		}
 		c, err = p.dial(ctx)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock/internal/platform/position"
+	"paddock/internal/process/lifecycle"
 )
 
 // recoverAll kills platforms of each size, and starts them again.
@@ -119,7 +120,7 @@ func (p *platform) until(ctx context.Context, host, path string) (Millis, error)
 			return 0, p.Failure()
 		default:
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := lifecycle.Sleep(ctx, time.Millisecond); err != nil {
 			return 0, fmt.Errorf("GET %s: %w", path, err)
 		}
 	}
