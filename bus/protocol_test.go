@@ -1,12 +1,14 @@
 package bus_test
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/bus"
 )
@@ -115,6 +117,7 @@ func sendSplitAt(n int) func(c net.Conn, text string) {
 func startServer(t *testing.T, cfg bus.Config) *bus.Server {
 	t.Helper()
 	cfg.Port = -1
+	cfg.WriteDeadline = cmp.Or(cfg.WriteDeadline, time.Hour) // a client that stalls is slow by its bytes alone
 	s, err := bus.New(cfg)
 	if err != nil {
 		t.Fatal(err)

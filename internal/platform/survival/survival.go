@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,15 +116,23 @@ func (s *Survivor) Rest(ctx context.Context) error {
 
 // Report counts what a survivor has seen.
 type Report struct {
-	Objects    int
+	Objects    int // whose positions were acknowledged
 	Generation uint64
 	Events     int
 }
 
+// doors name the interfaces by the ids of their objects.
+var doors = []string{"http", "bus", "wire"}
+
 // Judge examines all events of the subscriber: of each object none is missing or there twice, and
-// enters and exits alternate.
+// enters and exits alternate. It is an error if an interface has acknowledged nothing.
 func (s *Survivor) Judge() (report Report, err error) {
 	report = Report{len(s.times), s.generation, len(s.events)}
+	for _, door := range doors {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(s.times)), func(id string) bool { return strings.HasPrefix(id, door) }) {
+			return report, fmt.Errorf("no position was acknowledged by %s", door)
+		}
+	}
 	seqs := map[string]uint64{}
 	in := map[string]bool{}
 	for _, text := range s.events {

@@ -26,10 +26,14 @@ func TestJudge(t *testing.T) {
 		"no JSON": {[]string{"{"}, "unexpected end"},
 	} {
 		s := New()
+		s.times = map[string]int64{"http0": 1, "bus0": 1, "wire0": 1}
 		s.events = c.events
 		report, err := s.Judge()
 		if c.want == "" && (err != nil || report.Events != len(c.events)) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %+v, %v, want %q", name, report, err, c.want)
 		}
+	}
+	if _, err := New().Judge(); err == nil || !strings.Contains(err.Error(), "no position was acknowledged by http") {
+		t.Error(err)
 	}
 }
