@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -253,6 +254,26 @@ func (s *service) interrupt(t *testing.T, cmd *exec.Cmd) (stdout []byte) {
 	}
 	_ = cmd.Wait()
 	return out.Bytes()
+}
+
+// deadAddress returns an address that refuses connections until the test ends: a socket is bound to
+// it that does not listen, so that no other test gets the port.
+func deadAddress(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.CloseOnExec(fd)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", bound.(*syscall.SockaddrInet4).Port)
 }
 
 // The first Ctrl-C ends the sending, waits for answers and reports.

@@ -71,17 +71,6 @@ func checkEndings(t *testing.T, command, more string, endings []ending) {
 	}
 }
 
-// deadAddress returns an address without a listener.
-func deadAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // httpProcess is a running service, such as `paddock fence`. One goroutine reads its log and
 // ends with it.
 type httpProcess struct {

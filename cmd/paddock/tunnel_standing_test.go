@@ -76,7 +76,7 @@ func (s *standing) serve(descriptors int) {
 // at an address; connect begins its process, and returns when both are bound.
 func (s *standing) serveBoth(descriptors int) (raw string, connect func()) {
 	s.t.Helper()
-	raw = deadAddress(s.t)
+	raw = freeAddress(s.t)
 	s.allow = "app.example," + raw
 	s.serve(descriptors)
 	return raw, func() {
@@ -84,6 +84,17 @@ func (s *standing) serveBoth(descriptors int) (raw string, connect func()) {
 		s.connectBy(fmt.Sprintf("  tunnels:\n    web: {proto: http, addr: %q, host: app.example}\n    raw: {proto: tcp, addr: %[1]q, remote_addr: %[2]q}\n", target, raw))
 		s.client.line("")
 	}
+}
+
+// freeAddress returns an address that nothing listens on now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // connectBy starts a client with more settings in its file, and waits until it has its first name.
