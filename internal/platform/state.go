@@ -109,7 +109,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 	if p.history, err = history.Open(history.Options{Journal: p.journal, Logger: p.log}); err != nil {
 		return err
 	}
-	cfg.Journal, cfg.Fences, cfg.Needed = p.journal, p.views, p.neededRecord
+	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.journal, p.views, p.neededRecord, p.history
 	if p.pipeline, err = ingest.Open(*cfg); err != nil {
 		return err
 	}

@@ -1,14 +1,11 @@
 package events
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/journal"
@@ -146,13 +143,16 @@ func (l *Log) sinceStored(t track.Millis) (uint64, error) {
 }
 
 // AppendRecord appends the stored form of a record, without its cursor: the names, the kind, the
-// time of arrival and the JSON. Texts follow their length.
+// time of arrival, the visit and the JSON. Texts follow their length, times the one before.
 func AppendRecord(b []byte, r *Record) []byte {
 	for _, s := range []string{r.Subject, r.Set, r.Fence, r.Fleet, r.Object} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
-	b = append(b, byte(r.Kind))
+	b = append(b, byte(r.Kind), byte(r.Visit.Reason))
 	b = binary.AppendVarint(b, int64(r.Arrived))
+	b = binary.AppendVarint(b, int64(r.Visit.At-r.Arrived))
+	b = binary.AppendVarint(b, int64(r.Visit.Since-r.Visit.At))
+	b = binary.AppendUvarint(b, r.Visit.Number)
 	b = binary.AppendUvarint(b, uint64(r.JSON.Len()))
 	return r.JSON.Append(b)
 }
@@ -162,55 +162,65 @@ var errStored = errors.New("events: not a stored record")
 // ParseRecord reads a record of AppendRecord from the beginning of b, and returns the rest of b.
 // The record does not share memory with b.
 func ParseRecord(b []byte) (r Record, rest []byte, err error) {
-	text := func() string {
-		n, size := binary.Uvarint(b)
-		if size <= 0 || n > uint64(len(b)-size) {
-			b, err = nil, errStored
-			return ""
-		}
-		s := string(b[size : uint64(size)+n])
-		b = b[uint64(size)+n:]
-		return s
+	s := recordReader{b, nil}
+	r.Subject, r.Set, r.Fence, r.Fleet, r.Object = s.text(), s.text(), s.text(), s.text(), s.text()
+	r.Kind, r.Visit.Reason = track.Kind(s.byte()), track.Reason(s.byte())
+	r.Arrived = track.Millis(s.int())
+	r.Visit.At = r.Arrived + track.Millis(s.int())
+	r.Visit.Since = r.Visit.At + track.Millis(s.int())
+	r.Visit.Number = s.uint()
+	r.JSON = Plain([]byte(s.text()))
+	if s.err != nil {
+		return Record{}, nil, s.err
 	}
-	r.Subject, r.Set, r.Fence, r.Fleet, r.Object = text(), text(), text(), text(), text()
-	if len(b) == 0 {
-		return Record{}, nil, errStored
+	return r, s.rest, nil
+}
+
+// recordReader reads field after field. After the first error, which it keeps, it returns zeros.
+type recordReader struct {
+	rest []byte
+	err  error
+}
+
+func (s *recordReader) fail() { s.rest, s.err = nil, errStored }
+
+func (s *recordReader) byte() byte {
+	if len(s.rest) == 0 {
+		s.fail()
+		return 0
 	}
-	r.Kind = track.Kind(b[0])
-	arrived, n := binary.Varint(b[1:])
+	b := s.rest[0]
+	s.rest = s.rest[1:]
+	return b
+}
+
+func (s *recordReader) uint() uint64 {
+	v, n := binary.Uvarint(s.rest)
 	if n <= 0 {
-		return Record{}, nil, errStored
+		s.fail()
+		return 0
 	}
-	r.Arrived = track.Millis(arrived)
-	b = b[1+n:]
-	r.JSON = Plain([]byte(text()))
-	if err != nil {
-		return Record{}, nil, err
-	}
-	return r, b, nil
+	s.rest = s.rest[n:]
+	return v
 }
 
-// Visit is what an event tells about the visit of a fence that it begins, ends or states.
-type Visit struct {
-	ID        string
-	Reason    string
-	Since, At track.Millis // when the object entered, and the time of the event
+func (s *recordReader) int() int64 {
+	v, n := binary.Varint(s.rest)
+	if n <= 0 {
+		s.fail()
+		return 0
+	}
+	s.rest = s.rest[n:]
+	return v
 }
 
-// Visit reads the visit from the event's JSON: from its end, where encode puts it, behind
-// everything that clients have written.
-func (r *Record) Visit() (Visit, error) {
-	var e struct {
-		At, Since     time.Time
-		Visit, Reason string
+func (s *recordReader) text() string {
+	n := s.uint()
+	if n > uint64(len(s.rest)) {
+		s.fail()
+		return ""
 	}
-	text := r.JSON.Bytes()
-	at := bytes.LastIndex(text, []byte(`,"at":"`))
-	if at < 0 || !bytes.HasSuffix(text, []byte("}}")) {
-		return Visit{}, errStored
-	}
-	if err := json.Unmarshal(append([]byte{'{'}, text[at+1:len(text)-1]...), &e); err != nil {
-		return Visit{}, err
-	}
-	return Visit{ID: e.Visit, Reason: e.Reason, Since: track.MillisOf(e.Since), At: track.MillisOf(e.At)}, nil
+	text := string(s.rest[:n])
+	s.rest = s.rest[n:]
+	return text
 }

@@ -155,6 +155,9 @@ func TestStoredRecords(t *testing.T) {
 	e := event()
 	want := []Record{NewRecord(e), {Subject: "s", JSON: Plain([]byte("{}"))}}
 	want[0].JSON = Plain(want[0].JSON.Bytes())
+	if got := want[0].Visit; got != (Visit{Number: e.Visit, Since: e.Since, At: e.At, Reason: e.Reason}) {
+		t.Errorf("%+v", got)
+	}
 	var b []byte
 	for i := range want {
 		b = AppendRecord(b, &want[i])
@@ -190,24 +193,4 @@ func FuzzParseRecord(f *testing.F) {
 			t.Errorf("%+v is stored as %+v: %v", r, again, err)
 		}
 	})
-}
-
-// The visit of an event is read whatever its object and fence are called, and have as properties.
-func TestVisitOfARecord(t *testing.T) {
-	for _, id := range append(strangeIDs, `","at":"x`) {
-		e := event()
-		e.ID, e.Props = id, []byte(`{"a":{"at":"2020"},"at":"x","visit":"y"}`)
-		r := NewRecord(e)
-		got, err := r.Visit()
-		want := Visit{ID: VisitID(e.Fleet, id, e.Visit), Reason: e.Reason.String(), Since: e.Since, At: e.At}
-		if err != nil || got != want {
-			t.Errorf("%q: %+v, %v, want %+v", id, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "{}", `{"data":{"at":"2020"}}`, `,"at":"`} {
-		r := Record{JSON: Plain([]byte(text))}
-		if got, err := r.Visit(); err == nil {
-			t.Errorf("%q: %+v", text, got)
-		}
-	}
 }

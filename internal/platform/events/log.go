@@ -27,6 +27,14 @@ type Record struct {
 	Set, Fence, Fleet, Object string
 	Kind                      track.Kind
 	Arrived                   track.Millis // when the cause of the event arrived
+	Visit                     Visit
+}
+
+// Visit is what an event tells about the visit of a fence that it begins, ends or states.
+type Visit struct {
+	Number    uint64       // see VisitID
+	Since, At track.Millis // when the object entered, and the time of the event
+	Reason    track.Reason
 }
 
 // NewRecord encodes an event. The log assigns the cursor.
@@ -36,6 +44,7 @@ func NewRecord(e *track.Event) Record {
 		JSON:    encode(e),
 		Set:     e.Set, Fence: e.Fence.Key, Fleet: e.Fleet, Object: e.ID,
 		Kind: e.Kind, Arrived: e.Arrived,
+		Visit: Visit{Number: e.Visit, Since: e.Since, At: e.At, Reason: e.Reason},
 	}
 }
 

@@ -38,7 +38,22 @@ type source struct {
 	j journal.Journal
 	p *ingest.Pipeline
 
-	reader atomic.Pointer[History] // whose records stay in the journal; nil: all stay
+	// reader is the history that the pipeline feeds, and whose records stay in the journal. Nil: none,
+	// and all stay.
+	reader atomic.Pointer[History]
+}
+
+// Applied and Committed implement [ingest.Follower].
+func (s *source) Applied(number uint64, at track.Millis, batches [][]track.Position) {
+	if h := s.reader.Load(); h != nil {
+		h.Applied(number, at, batches)
+	}
+}
+
+func (s *source) Committed(first uint64, records []events.Record) {
+	if h := s.reader.Load(); h != nil {
+		h.Committed(first, records)
+	}
 }
 
 // needed is Config.Needed of the pipeline.
@@ -70,7 +85,7 @@ func newSource(t testing.TB, j journal.Journal, fences ...fence.Fence) *source {
 	ok(t, err)
 	s := &source{TB: t, j: j}
 	p, err := ingest.Open(ingest.Config{
-		Journal: j, Fences: kept, Track: track.Options{Initial: track.InitialEnter}, Needed: s.needed,
+		Journal: j, Fences: kept, Track: track.Options{Initial: track.InitialEnter}, Needed: s.needed, Follower: s,
 	})
 	ok(t, err)
 	s.p = p

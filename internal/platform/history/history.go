@@ -1,7 +1,8 @@
 // Package history keeps the positions and the visits of objects, and reads them back: the track of
 // an object, its visits, and all objects as they were at some time.
 //
-// A [History] follows the journal behind the pipeline, in the background. It gathers the positions
+// A [History] follows the journal behind the pipeline, in the background. What the pipeline has just
+// written comes to it directly, and the rest it reads from the journal. It gathers the positions
 // of its records for each object and hour of their own time, and stores them as fragments: blocks
 // of some positions. Once the hour is over, or there are many fragments, they become one block
 // together with the block that is there. A read merges blocks, fragments and what is gathered.
@@ -53,11 +54,15 @@ type History struct {
 	taken   atomic.Uint64 // the newest record whose positions are gathered
 	written struct{ blocks, fragments, gaps atomic.Uint64 }
 
+	positions feed[track.Position] // by record
+	visits    feed[Visit]          // by cursor
+
 	mu       sync.Mutex      // held for a step, and for moments by readers
 	moved    chan struct{}   // closed and replaced after each step
 	at       track.Millis    // time of the newest record
 	since    time.Time       // when the first record was gathered that is not stored
 	gathered map[slot]*[]Fix // positions that are not stored
+	current  map[Object]current
 	fixes    int             // in gathered
 	slots    map[int64]int   // by day: in gathered
 	open     map[slot]*opened
@@ -86,7 +91,8 @@ func Open(o Options) (*History, error) {
 	}
 	h := &History{
 		o: o, j: o.Journal, wake: make(chan struct{}, 1), moved: make(chan struct{}),
-		gathered: map[slot]*[]Fix{}, slots: map[int64]int{}, open: map[slot]*opened{}, known: map[string]int64{},
+		positions: feed[track.Position]{bound: maxFedPositions}, visits: feed[Visit]{bound: maxFedVisits},
+		gathered: map[slot]*[]Fix{}, current: map[Object]current{}, slots: map[int64]int{}, open: map[slot]*opened{}, known: map[string]int64{},
 	}
 	oldest, _ := h.j.Bounds()
 	record, err := h.progress("records", oldest-1)

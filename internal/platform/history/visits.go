@@ -19,12 +19,16 @@ type Visit struct {
 	Object
 	Begin, End track.Millis
 	Open       bool   // the object has not left; End is 0
-	ID         string // as in events
+	Number     uint64 // see ID
 	Reason     string // of the end
 }
 
-// stepPieces is the number of pieces of events that a step reads; each has 1,000 events at most.
-const stepPieces = 2
+// ID returns the id of the visit in events.
+func (v *Visit) ID() string { return events.VisitID(v.Fleet, v.Object.ID, v.Number) }
+
+// stepVisits is the number of events after which a step of the visits ends. A piece of the journal
+// may exceed it.
+const stepVisits = 2000
 
 // changes are the visits of some events: by name the value that is put, or nil for one that goes.
 type changes map[string][]byte
@@ -41,27 +45,23 @@ func (h *History) takeEvents() (more bool, err error) {
 		h.gap("events", oldest-next)
 		next = oldest
 	}
-	pieces := 0
 	c := changes{}
-	err = h.j.Pieces(next, func(p journal.Piece) error {
-		rest := p.Events
-		for cursor := p.First; cursor < p.Next(); cursor++ {
-			r, after, err := events.ParseRecord(rest)
-			if err != nil {
-				return fmt.Errorf("event %d: %w", cursor, err)
+	for taken := 0; taken < stepVisits && next < end.Next(); {
+		fed, until, ok := h.visits.pop(next)
+		if !ok {
+			before := next
+			if next, err = h.readEvents(next, min(until, end.Next()), c); err != nil {
+				return false, err
 			}
-			if rest = after; cursor >= next {
-				c.add(&r)
-			}
+			taken += int(next - before)
+			continue
 		}
-		next = p.Next()
-		if pieces++; pieces == stepPieces {
-			return errEnough
+		for i := range fed.items {
+			c.add(&fed.items[i])
 		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return false, err
+		next = fed.next
+		taken += len(fed.items)
+		h.visits.release(fed.items)
 	}
 	remove, put := []journal.Span(nil), []journal.Value{progressValue("events", next)}
 	for name, b := range c {
@@ -78,22 +78,52 @@ func (h *History) takeEvents() (more bool, err error) {
 	return next < end.Next(), nil
 }
 
-// add adds what an event changes.
-func (c changes) add(r *events.Record) {
-	found, err := r.Visit()
-	if err != nil {
-		return // not one of this program
+// readEvents adds the visits of the next piece of the journal, and of those behind it that begin
+// before a cursor, until there are stepVisits. It returns the cursor behind them.
+func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
+	limit := next + stepVisits
+	err := h.j.Pieces(next, func(p journal.Piece) error {
+		rest := p.Events
+		for cursor := p.First; cursor < p.Next(); cursor++ {
+			r, after, err := events.ParseRecord(rest)
+			if err != nil {
+				return fmt.Errorf("event %d: %w", cursor, err)
+			}
+			if rest = after; cursor >= next {
+				v := visitOf(&r)
+				c.add(&v)
+			}
+		}
+		if next = p.Next(); next >= min(until, limit) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
+	return next, err
+}
+
+// visitOf returns the visit as an event tells it.
+func visitOf(r *events.Record) Visit {
 	v := Visit{
 		Set: r.Set, Fence: r.Fence, Object: Object{r.Fleet, r.Object},
-		Begin: found.Since, ID: found.ID, Open: r.Kind != track.Exit,
+		Begin: r.Visit.Since, Number: r.Visit.Number, Open: r.Kind != track.Exit,
 	}
+	if !v.Open {
+		v.End, v.Reason = r.Visit.At, r.Visit.Reason.String()
+	}
+	return v
+}
+
+// add adds what an event changes.
+func (c changes) add(v *Visit) {
 	c[v.openName()] = nil
 	if v.Open {
 		c[v.openName()] = v.value()
 		return
 	}
-	v.End, v.Reason = found.At, found.Reason
 	c[v.closedName()] = v.value()
 }
 
@@ -112,7 +142,7 @@ func (v *Visit) closedName() string {
 
 // value returns what the names of a visit do not hold.
 func (v *Visit) value() []byte {
-	return appendText(appendText(binary.AppendVarint(nil, int64(v.Begin)), v.ID), v.Reason)
+	return append(binary.AppendUvarint(binary.AppendVarint(nil, int64(v.Begin)), v.Number), v.Reason...)
 }
 
 // parseVisit reads a stored visit.
@@ -132,10 +162,11 @@ func parseVisit(stored journal.Value) (v Visit, err error) {
 	if !ok || n <= 0 {
 		return v, errVisit
 	}
-	v.Begin = track.Millis(begin)
-	if _, ok := cutTexts(string(stored.Bytes[n:]), &v.ID, &v.Reason); !ok {
+	number, m := binary.Uvarint(stored.Bytes[n:])
+	if m <= 0 {
 		return v, errVisit
 	}
+	v.Begin, v.Number, v.Reason = track.Millis(begin), number, string(stored.Bytes[n+m:])
 	return v, nil
 }
 

@@ -66,29 +66,21 @@ func (h *History) takeRecords() (more bool, err error) {
 		h.gap("records", oldest-1-last)
 		last = oldest - 1
 	}
-	positions := 0
-	var days []journal.Value
-	err = h.j.Records(last+1, func(number uint64, record []byte) error {
-		at, list, err := ingest.Positions(record)
-		if err != nil {
-			h.o.Logger.Error("a record of the journal cannot be read", "record", number, "error", err)
-			h.gap("records", 1)
-		} else {
-			h.at = at
-		}
-		for i := range list {
-			if days, err = h.gather(&list[i], days); err != nil {
-				return err
+	days := []journal.Value(nil)
+	for taken := 0; taken < stepPositions && last < newest; {
+		fed, until, ok := h.positions.pop(last + 1)
+		if !ok {
+			if last, days, taken, err = h.readRecords(last, min(until-1, newest), days, taken); err != nil {
+				return false, err
 			}
+			continue
 		}
-		last = number
-		if positions += 1 + len(list); positions >= stepPositions || last >= newest {
-			return errEnough
+		if days, err = h.gatherAll(fed.at, fed.items, days); err != nil {
+			return false, err
 		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return false, err
+		last++
+		taken += 1 + len(fed.items)
+		h.positions.release(fed.items)
 	}
 	if len(days) > 0 {
 		if err := h.j.Change(nil, days...); err != nil {
@@ -99,10 +91,62 @@ func (h *History) takeRecords() (more bool, err error) {
 	return last < newest, nil
 }
 
-// gather adds a position to those of its hour, and appends the object's last day if it is new.
-func (h *History) gather(p *track.Position, days []journal.Value) ([]journal.Value, error) {
-	object := Object{p.Fleet, p.ID}.name()
-	key := slotOf(object, p.Time)
+// readRecords gathers the positions of records of the journal: those behind last, up to one, until
+// stepPositions are taken. It returns the number of the last one.
+func (h *History) readRecords(last, until uint64, days []journal.Value, taken int) (uint64, []journal.Value, int, error) {
+	err := h.j.Records(last+1, func(number uint64, record []byte) error {
+		at, list, err := ingest.Positions(record)
+		if err != nil {
+			h.o.Logger.Error("a record of the journal cannot be read", "record", number, "error", err)
+			h.gap("records", 1)
+			at = h.at
+		}
+		if days, err = h.gatherAll(at, list, days); err != nil {
+			return err
+		}
+		last = number
+		if taken += 1 + len(list); taken >= stepPositions || last >= until {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return last, days, taken, err
+}
+
+// gatherAll adds the positions of a record to those of their hours, and appends the last days of
+// objects that are new.
+func (h *History) gatherAll(at track.Millis, list []track.Position, days []journal.Value) ([]journal.Value, error) {
+	h.at = at
+	for i := range list {
+		p := &list[i]
+		key := Object{p.Fleet, p.ID}
+		to, known := h.current[key]
+		if !known || to.hour != floor(p.Time, hour) {
+			var err error
+			if to, days, err = h.hourFor(key, p.Time, days); err != nil {
+				return nil, err
+			}
+			h.current[key] = to
+		}
+		*to.fixes = append(*to.fixes, fixOf(p))
+		h.fixes++
+	}
+	return days, nil
+}
+
+// current is the hour of an object to which its last position was added.
+type current struct {
+	hour  int64 // see floor
+	fixes *[]Fix
+}
+
+// hourFor returns the gathered positions of an hour, and appends the object's last day if it is new.
+func (h *History) hourFor(o Object, t track.Millis, days []journal.Value) (current, []journal.Value, error) {
+	object := o.name()
+	key := slotOf(object, t)
 	list := h.gathered[key]
 	if list == nil {
 		list = &[]Fix{}
@@ -110,16 +154,14 @@ func (h *History) gather(p *track.Position, days []journal.Value) ([]journal.Val
 		h.slots[key.day()]++
 		last, err := h.lastDay(object)
 		if err != nil {
-			return nil, err
+			return current{}, nil, err
 		}
-		if number := dayOf(p.Time); number > last {
+		if number := dayOf(t); number > last {
 			h.known[object] = number
 			days = append(days, journal.Value{Name: lastDays + object, Bytes: appendNumber(nil, number)})
 		}
 	}
-	*list = append(*list, fixOf(p))
-	h.fixes++
-	return days, nil
+	return current{floor(t, hour), list}, days, nil
 }
 
 // lastDay returns the last day of an object. The caller has the lock.
@@ -152,6 +194,7 @@ func (h *History) store() error {
 	if last == h.stored.Load() {
 		return nil
 	}
+	clear(h.current)
 	var batch []journal.Value
 	var stored []slot
 	size := 0

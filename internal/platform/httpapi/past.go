@@ -171,7 +171,7 @@ func writeVisits(w http.ResponseWriter, format string, found []history.Visit, ne
 		v := &found[i]
 		j := pastVisitJSON{
 			Set: v.Set, Fence: v.Fence, Fleet: v.Fleet, Object: v.Object.ID,
-			Begin: events.FormatTime(v.Begin.Time()), Open: v.Open, Visit: v.ID, Reason: v.Reason,
+			Begin: events.FormatTime(v.Begin.Time()), Open: v.Open, Visit: v.ID(), Reason: v.Reason,
 		}
 		if !v.Open {
 			j.End = events.FormatTime(v.End.Time())

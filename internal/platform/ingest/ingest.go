@@ -52,6 +52,16 @@ type Publisher interface {
 	Publish(records []events.Record)
 }
 
+// Follower reads what a pipeline has applied and stored, beside its journal, so that it need not
+// read all of it there. Its methods are called in the order of the records; they must be quick, and
+// keep nothing of what they are given.
+type Follower interface {
+	// Applied gives the number, the time and the positions of a record.
+	Applied(number uint64, at track.Millis, batches [][]track.Position)
+	// Committed gives events, by the cursor of the first one.
+	Committed(first uint64, records []events.Record)
+}
+
 // Fences provides views of the fences, each with an id if they are kept.
 type Fences interface {
 	// View returns the fences for the next record. It is called for each one, so it must be cheap.
@@ -99,6 +109,8 @@ type Config struct {
 	// Needed returns the number, 1 or higher, of the oldest record that has other readers: it stays
 	// in the journal. Nil: there are none.
 	Needed func() uint64
+	// Follower is given the records of a pipeline that runs. Nil: there is none.
+	Follower Follower
 	// Failed is called once when the journal cannot be written: from then on every position is
 	// refused. Nil: only the refusals tell.
 	Failed func(error)

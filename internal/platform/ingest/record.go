@@ -95,6 +95,7 @@ func (p *Pipeline) record(steps int) {
 	}
 	p.each(positions, func(q int) { p.apply(q, at, stepping&(1<<q) != 0) })
 	p.state.Unlock()
+	p.tell()
 	p.publish()
 	p.checkpoint(positions)
 	p.answer()

@@ -128,7 +128,23 @@ func (p *Pipeline) commit(last bool) {
 	}
 	if err := p.cfg.Journal.Commit(piece); err != nil {
 		p.fail(err)
+		return
 	}
+	if p.cfg.Follower != nil && !s.replaying {
+		p.cfg.Follower.Committed(piece.First, p.order.batch)
+	}
+}
+
+// tell gives the positions of the present record to the follower.
+func (p *Pipeline) tell() {
+	if p.cfg.Follower == nil || p.cfg.Journal == nil {
+		return
+	}
+	batches := make([][]track.Position, len(p.order.spans))
+	for i, s := range p.order.spans {
+		batches[i] = s.pending.batch.Positions[s.from:s.to]
+	}
+	p.cfg.Follower.Applied(p.order.store.number, p.order.store.at, batches)
 }
 
 // checkpoint saves the state of the next partition when it is time to, and removes records that no
