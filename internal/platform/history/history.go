@@ -63,8 +63,8 @@ type History struct {
 	since    time.Time       // when the first record was gathered that is not stored
 	gathered map[slot]*[]Fix // positions that are not stored
 	current  map[Object]current
-	fixes    int             // in gathered
-	slots    map[int64]int   // by day: in gathered
+	fixes    int           // in gathered
+	slots    map[int64]int // by day: in gathered
 	open     map[slot]*opened
 	merging  []slot           // hours whose fragments become a block next
 	known    map[string]int64 // by object: its stored last day
