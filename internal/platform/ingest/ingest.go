@@ -131,8 +131,11 @@ type Pipeline struct {
 	waiting []*request // for the next record
 	closed  bool
 
-	turn  chan struct{} // holds a token while a goroutine makes a record
-	order order         // belongs to the holder of the turn
+	// Each of the two turns holds a token while a goroutine has it: the one to make and store a
+	// record, which takes the other one before it ends, and the one to apply a record.
+	turn, applying chan struct{}
+	making         making  // belongs to the holder of turn
+	folding        folding // belongs to the holder of applying
 
 	state      sync.RWMutex // of the partitions: a record is applied under the lock
 	partitions [subjects.Partitions]*partition
@@ -194,7 +197,7 @@ func build(cfg Config) *Pipeline {
 	}
 	p := &Pipeline{
 		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
-		sessions: sessions{}, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), ended: make(chan struct{}),
+		sessions: sessions{}, turn: make(chan struct{}, 1), applying: make(chan struct{}, 1), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	p.cfg.Track.MaxObjects = shareOf(cfg.Track.MaxObjects)
 	p.options = encodeOptions(p.cfg.Track)
@@ -380,8 +383,8 @@ func (p *Pipeline) follow() {
 
 // Trim removes events with lower cursors from the journal.
 func (p *Pipeline) Trim(before uint64) error {
-	p.turn <- struct{}{}
-	defer func() { <-p.turn }()
+	p.applying <- struct{}{}
+	defer func() { <-p.applying }()
 	return p.cfg.Journal.TrimPieces(before)
 }
 
@@ -402,16 +405,16 @@ func (p *Pipeline) do(r *request, done <-chan struct{}) error {
 	if err := p.enter(r); err != nil {
 		return err
 	}
-	for taken := false; !taken; {
+	for !r.taken.Load() {
 		select {
 		case <-done:
 			return nil
 		case p.turn <- struct{}{}:
-			if taken = r.taken; !taken {
-				p.record(0)
-				taken = r.taken
+			if r.taken.Load() {
+				<-p.turn
+				break
 			}
-			<-p.turn
+			p.makeRecord(0)
 		}
 	}
 	<-done

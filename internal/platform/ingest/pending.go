@@ -33,9 +33,9 @@ type Rejection struct {
 // request is an input that waits for a record: a batch, or a removal with an empty batch.
 type request struct {
 	pending *pending
-	removal *removal // nil: none
-	next    int      // position from which on they are not part of a record; belongs to the turn
-	taken   bool     // none is left; likewise
+	removal *removal    // nil: none
+	next    int         // position from which on they are not part of a record; belongs to the turn
+	taken   atomic.Bool // none is left
 }
 
 // removal is an object to forget.

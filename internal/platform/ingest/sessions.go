@@ -70,7 +70,7 @@ func (p *Pipeline) Handled(session [16]byte, epoch uint64, index uint32) uint64 
 
 // saveSessions stores the sessions as of the present record, and forgets old ones.
 func (p *Pipeline) saveSessions() error {
-	s := &p.order.store
+	s := &p.folding.store
 	p.state.Lock()
 	p.sessions.forget(s.at)
 	b := binary.AppendUvarint(nil, s.number)

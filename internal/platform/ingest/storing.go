@@ -12,11 +12,10 @@ import (
 	"paddock/internal/platform/subjects"
 )
 
-// storing is the state of the journal's use. It belongs to the holder of the turn.
+// storing is the state of the journal's use. It belongs to the holder of the turn to apply.
 type storing struct {
-	number    uint64 // of the present record
+	number    uint64 // of the last applied record
 	at        track.Millis
-	piece     uint32 // next one of its results
 	options   []byte // of the tracker
 	view      []byte // id of the present fences
 	buffer    []byte
@@ -30,60 +29,44 @@ type storing struct {
 	saved [subjects.Partitions][2]uint64 // records of the last two checkpoints, the newest one first
 }
 
-// append stores a record before it is applied. If that fails, the record is refused, and with it
-// everything that comes later.
-func (p *Pipeline) append(at track.Millis, options []byte, view *track.View, id []byte, requests []*request, stepping uint64) bool {
+// append stores a record before it is applied. The caller has the turn. After an error nothing is
+// stored any more.
+func (p *Pipeline) append(r *record) (err error) {
 	if p.cfg.Journal == nil {
-		return true
+		return nil
 	}
-	in := &input{at: at, stepping: stepping, options: options, handled: p.order.done}
-	if view != nil {
-		in.view = id
+	in := &input{at: r.at, stepping: r.stepping, options: r.options, view: r.viewID, handled: r.done}
+	for _, o := range r.removals {
+		in.removals = append(in.removals, *o)
 	}
-	for _, r := range requests {
-		if r.removal != nil {
-			in.removals = append(in.removals, *r.removal)
-		}
-	}
-	s := &p.order.store
-	count := 0
-	for _, span := range p.order.spans {
-		count += span.to - span.from
-	}
-	b := binary.AppendUvarint(appendInput(s.buffer[:0], in), uint64(count))
-	for _, span := range p.order.spans {
+	b := binary.AppendUvarint(appendInput(p.making.buffer[:0], in), uint64(r.count))
+	for _, span := range r.spans {
 		for i := span.from; i < span.to; i++ {
-			b = appendPosition(b, &span.pending.batch.Positions[i], at)
+			b = appendPosition(b, &span.pending.batch.Positions[i], r.at)
 		}
 	}
-	s.buffer = b
-	number, err := p.cfg.Journal.Append(b)
-	if err != nil {
-		p.fail(err)
-		return false
+	p.making.buffer = b
+	if r.number, err = p.cfg.Journal.Append(b); err == nil && r.view != nil {
+		p.cfg.Fences.Begin(r.viewID, r.number)
 	}
-	s.number, s.at, s.piece = number, at, 0
-	if in.view != nil {
-		s.view = in.view
-		p.cfg.Fences.Begin(id, number)
-	}
-	return true
+	return err
 }
 
-// fail refuses the positions of the record, and ends the pipeline: positions that wait are refused,
-// and later ones too.
-func (p *Pipeline) fail(err error) {
-	for _, span := range p.order.spans {
+// fail refuses the positions of a record, and ends the pipeline: positions that wait are refused,
+// and later ones too. The caller has the turn to apply.
+func (p *Pipeline) fail(r *record, err error) {
+	for _, span := range r.spans {
 		for i := span.from; i < span.to; i++ {
 			span.pending.refuse(int32(i), unstored)
 		}
 	}
-	clear(p.order.spans)
-	p.order.spans = p.order.spans[:0]
-	for q := range p.order.parts {
-		clear(p.order.parts[q])
-		p.order.parts[q] = p.order.parts[q][:0]
+	r.spans = r.spans[:0]
+	for q := range r.parts {
+		clear(r.parts[q])
+		r.parts[q] = r.parts[q][:0]
 	}
+	p.folding.open = append(p.folding.open, r.opened...)
+	r.opened = r.opened[:0]
 	p.answer()
 	p.failed(err)
 }
@@ -102,24 +85,24 @@ func (p *Pipeline) failed(err error) {
 	})
 }
 
-// commit stores gathered events of the present record.
-func (p *Pipeline) commit(last bool) {
-	s := &p.order.store
+// commit stores gathered events of a record.
+func (p *Pipeline) commit(r *record, last bool) {
+	f, s := &p.folding, &p.folding.store
 	if p.cfg.Journal == nil {
 		return
 	}
 	newest := p.cfg.Journal.Committed()
 	piece := journal.Piece{
-		At: journal.Place{Number: s.number, Piece: s.piece}, Last: last,
-		First: newest.Next(), Count: len(p.order.batch), Time: int64(s.at),
+		At: journal.Place{Number: r.number, Piece: r.pieces}, Last: last,
+		First: newest.Next(), Count: len(f.batch), Time: int64(r.at),
 	}
-	s.piece++
+	r.pieces++
 	if s.check == nil && !piece.After(&newest) {
 		return // a replay: it is there
 	}
 	s.buffer = s.buffer[:0]
-	for i := range p.order.batch {
-		s.buffer = events.AppendRecord(s.buffer, &p.order.batch[i])
+	for i := range f.batch {
+		s.buffer = events.AppendRecord(s.buffer, &f.batch[i])
 	}
 	piece.Events = s.buffer
 	if s.check != nil {
@@ -127,47 +110,52 @@ func (p *Pipeline) commit(last bool) {
 		return
 	}
 	if err := p.cfg.Journal.Commit(piece); err != nil {
-		p.fail(err)
+		p.fail(r, err)
 		return
 	}
 	if p.cfg.Follower != nil && !s.replaying {
-		p.cfg.Follower.Committed(piece.First, p.order.batch)
+		p.cfg.Follower.Committed(piece.First, f.batch)
 	}
 }
 
-// tell gives the positions of the present record to the follower.
-func (p *Pipeline) tell() {
+// tell gives the positions of a record to the follower.
+func (p *Pipeline) tell(r *record) {
 	if p.cfg.Follower == nil || p.cfg.Journal == nil {
 		return
 	}
-	batches := make([][]track.Position, len(p.order.spans))
-	for i, s := range p.order.spans {
+	batches := make([][]track.Position, len(r.spans))
+	for i, s := range r.spans {
 		batches[i] = s.pending.batch.Positions[s.from:s.to]
 	}
-	p.cfg.Follower.Applied(p.order.store.number, p.order.store.at, batches)
+	p.cfg.Follower.Applied(r.number, r.at, batches)
 }
 
 // checkpoint saves the state of the next partition when it is time to, and removes records that no
 // checkpoint needs any more.
-func (p *Pipeline) checkpoint(positions int) {
-	s := &p.order.store
+func (p *Pipeline) checkpoint(r *record) {
+	s := &p.folding.store
 	if p.cfg.Journal == nil {
 		return
 	}
-	if s.since += 1 + positions; s.since < p.cfg.CheckpointEvery {
+	if s.since += 1 + r.count; s.since < p.cfg.CheckpointEvery {
 		return
 	}
 	s.since = 0
+	if err := p.saveNext(); err != nil {
+		p.fail(r, err)
+	}
+}
+
+func (p *Pipeline) saveNext() error {
+	s := &p.folding.store
 	if err := p.save(s.next); err != nil {
-		p.fail(err)
-		return
+		return err
 	}
 	if s.next = (s.next + 1) % subjects.Partitions; s.next != 0 {
-		return
+		return nil
 	}
 	if err := p.saveSessions(); err != nil {
-		p.fail(err)
-		return
+		return err
 	}
 	oldest := s.number
 	for q := range s.saved {
@@ -176,14 +164,12 @@ func (p *Pipeline) checkpoint(positions int) {
 	if p.cfg.Needed != nil {
 		oldest = min(oldest, p.cfg.Needed()-1)
 	}
-	if err := errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.cfg.Fences.Release(oldest)); err != nil {
-		p.fail(err)
-	}
+	return errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.cfg.Fences.Release(oldest))
 }
 
 // save saves the state of a partition after the present record, unless it has postponed work.
 func (p *Pipeline) save(q int) error {
-	t, s := p.partitions[q], &p.order.store
+	t, s := p.partitions[q], &p.folding.store
 	if t.More() || s.saved[q][0] == s.number {
 		return nil
 	}
@@ -197,7 +183,7 @@ func (p *Pipeline) save(q int) error {
 
 // export returns the checkpoint of a partition: the options, the id of the view, and the state.
 func (p *Pipeline) export(q int) ([]byte, error) {
-	s := &p.order.store
+	s := &p.folding.store
 	return p.partitions[q].Export(appendBytes(appendBytes(nil, s.options), append([]byte{}, s.view...)))
 }
 
@@ -211,7 +197,7 @@ func (p *Pipeline) saveAll() {
 		err = p.save(q)
 	}
 	if err != nil {
-		p.fail(err)
+		p.failed(err)
 	}
 }
 
@@ -227,7 +213,7 @@ func (r replayed) Applied(int32, track.Outcome, *track.Shard) {}
 // restore brings the state to the end of the journal: from the checkpoints, and by applying later
 // records again. Results that a crash has taken are committed.
 func (p *Pipeline) restore() error {
-	s := &p.order.store
+	s := &p.folding.store
 	var next [subjects.Partitions]uint64 // record from which on the partition applies
 	oldest, newest := p.cfg.Journal.Bounds()
 	var failures [subjects.Partitions]error
@@ -260,12 +246,10 @@ func (p *Pipeline) restore() error {
 	})
 	s.replaying = false
 	s.number = newest
-	if p.order.view == nil {
-		p.order.view = p.seen.Load()
-	}
 	if err != nil {
 		return err
 	}
+	p.making.view, p.making.options = p.seen.Load(), s.options
 	return p.cfg.Fences.Adopt(s.view)
 }
 
@@ -282,7 +266,7 @@ func (p *Pipeline) loadNewest(q int, oldest uint64) (next uint64, err error) {
 			failures = append(failures, err)
 			continue
 		}
-		saved := &p.order.store.saved[q]
+		saved := &p.folding.store.saved[q]
 		*saved = [2]uint64{c.Number, 0}
 		if i+1 < len(states) {
 			saved[1] = states[i+1].Number
@@ -306,7 +290,7 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s := &p.order.store
+	s := &p.folding.store
 	view := &track.View{}
 	if len(id) > 0 {
 		s.loading.Lock()
@@ -324,7 +308,7 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	if c.Number >= s.number {
-		s.number, s.options, s.view, p.order.view = c.Number, options, id, view
+		s.number, s.options, s.view = c.Number, options, id
 		p.seen.Store(view)
 	}
 	return c.Number + 1, nil
@@ -332,8 +316,9 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 
 // replay applies a record again to the partitions that do not have it.
 func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]uint64) error {
-	s := &p.order.store
-	s.number, s.at, s.piece = number, in.at, 0
+	s := &p.folding.store
+	s.number, s.at = number, in.at
+	r := &record{number: number, at: in.at, stepping: in.stepping}
 	p.clock.atLeast(in.at)
 	if in.options != nil {
 		o, err := decodeOptions(in.options)
@@ -347,14 +332,13 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 			}
 		}
 	}
-	var view *track.View
 	if in.view != nil {
 		var err error
-		if view, err = p.cfg.Fences.Decode(in.view); err != nil {
+		if r.view, err = p.cfg.Fences.Decode(in.view); err != nil {
 			return err
 		}
-		s.view, p.order.view = in.view, view
-		p.seen.Store(view)
+		s.view = in.view
+		p.seen.Store(r.view)
 	}
 	job := replayed(in.positions)
 	var members [subjects.Partitions][]int32
@@ -363,13 +347,13 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 		members[q] = append(members[q], int32(i))
 	}
 	for q := range p.partitions {
-		if next[q] <= number && view != nil {
-			p.change(q, view, in.at)
+		if next[q] <= number && r.view != nil {
+			p.change(q, r)
 		}
 	}
 	for i := range in.removals {
-		if r := &in.removals[i]; next[subjects.Partition(r.fleet, r.id)] <= number {
-			p.remove(r, in.at)
+		if o := &in.removals[i]; next[subjects.Partition(o.fleet, o.id)] <= number {
+			p.remove(o, r)
 		}
 	}
 	p.each(len(job), func(q int) {
@@ -377,10 +361,10 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 			return
 		}
 		if len(members[q]) > 0 {
-			p.order.parts[q] = append(p.order.parts[q], part{job, members[q]})
+			r.parts[q] = append(r.parts[q], part{job, members[q]})
 		}
-		p.apply(q, in.at, in.stepping&(1<<q) != 0)
+		p.apply(q, r)
 	})
-	p.publish()
+	p.publish(r)
 	return nil
 }

@@ -32,13 +32,13 @@ var ErrDiffers = errors.New("the replay differs")
 // record.
 func Verify(cfg Config, progress func(number, newest uint64)) (Verified, error) {
 	v := &verifier{p: build(cfg), log: cfg.Journal}
-	v.p.order.store.replaying = true
+	v.p.folding.store.replaying = true
 	if err := v.begin(); err != nil {
 		return v.found, err
 	}
 	_, newest := v.log.Bounds()
 	var failure error
-	v.p.order.store.check = func(p journal.Piece) {
+	v.p.folding.store.check = func(p journal.Piece) {
 		if failure == nil && p.At.Number >= v.whole {
 			failure = v.compare(p)
 		}

@@ -16,7 +16,8 @@ import (
 )
 
 // Journal is an ordered log with what is derived from it. One goroutine at a time may call Append,
-// Commit and the methods that trim; all may read, and store values under names of their own.
+// and one, beside it, Commit and the methods that trim; all may read, and store values under names
+// of their own.
 type Journal interface {
 	// Append adds a record behind the others and returns its number. The first one is 1. When it
 	// returns without an error, the record survives a loss of power.
