@@ -22,6 +22,9 @@ const (
 	format = 1
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
+	// sublevels is the number of levels of new files from which on they are merged. Most records are
+	// trimmed before that, and are not written again.
+	sublevels = 16
 )
 
 // The kinds of keys. Numbers follow big-endian, so that keys are in the order of numbers.
@@ -94,6 +97,7 @@ func Open(o Options) (*Disk, error) {
 	options := &pebble.Options{
 		FS: o.FS, Logger: storeLog{o.Logger, d, o.Fatal}, FormatMajorVersion: pebble.FormatValueSeparation,
 		ReadOnly: o.ReadOnly, MemTableSize: memtable, MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold: sublevels, L0StopWritesThreshold: 3 * sublevels,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { d.fail(err) },
 			DataCorruption:  func(i pebble.DataCorruptionInfo) { d.fail(fmt.Errorf("%w: %s: %w", ErrDamaged, i.Path, i.Details)) },
