@@ -68,6 +68,9 @@ type History struct {
 	open     map[slot]*opened
 	merging  []slot           // hours whose fragments become a block next
 	known    map[string]int64 // by object: its stored last day
+	allKnown bool             // an object that is not known has none
+
+	beginning beginning
 	cursor   uint64           // of the next event
 }
 
@@ -93,6 +96,7 @@ func Open(o Options) (*History, error) {
 		o: o, j: o.Journal, wake: make(chan struct{}, 1), moved: make(chan struct{}),
 		positions: feed[track.Position]{bound: maxFedPositions}, visits: feed[Visit]{bound: maxFedVisits},
 		gathered: map[slot]*[]Fix{}, current: map[Object]current{}, slots: map[int64]int{}, open: map[slot]*opened{}, known: map[string]int64{},
+		beginning: beginning{kind: fragments},
 	}
 	oldest, _ := h.j.Bounds()
 	record, err := h.progress("records", oldest-1)
@@ -104,7 +108,7 @@ func Open(o Options) (*History, error) {
 	if h.cursor, err = h.progress("events", h.j.OldestEvent()); err != nil {
 		return nil, err
 	}
-	return h, h.findFragments()
+	return h, nil
 }
 
 // progress reads a stored number, or returns the one for a new history.
@@ -128,26 +132,57 @@ func progressValue(of string, v uint64) journal.Value {
 	return journal.Value{Name: progress + of, Bytes: appendNumber(nil, int64(v))}
 }
 
-// findFragments finds the hours that have fragments.
-func (h *History) findFragments() error {
-	for from := fragments; ; {
-		var found slot
-		err := h.j.Values(fragments, from, func(v journal.Value) error {
-			if len(v.Name) <= len(fragments)+8+8 {
-				return fmt.Errorf("%w: %q is no fragment", journal.ErrDamaged, v.Name)
-			}
-			found = slot(v.Name[len(fragments) : len(v.Name)-8])
+// beginning is what is read of the journal before the first record: the hours with fragments, then
+// the last days of the objects.
+type beginning struct {
+	kind string // "": all is read
+	from string
+}
+
+// beginValues is the number of values that a step of the beginning reads.
+const beginValues = 4096
+
+// begin does a step of the beginning. The caller has the lock.
+func (h *History) begin() error {
+	read := 0
+	err := h.j.Values(h.beginning.kind, h.beginning.from, func(v journal.Value) error {
+		if read++; read > beginValues {
+			h.beginning.from = v.Name
 			return errEnough
-		})
-		if err == nil {
-			return nil
 		}
-		if !errors.Is(err, errEnough) {
-			return err
-		}
-		h.open[found] = &opened{count: 1, due: found.begin() + hour + mergeDelay}
-		from = found.fragments().To
+		return h.foundValue(v)
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case err == nil && h.beginning.kind == fragments:
+		h.beginning = beginning{kind: lastDays}
+	case err == nil:
+		h.beginning = beginning{}
+		h.allKnown = len(h.known) < maxKnown
 	}
+	return err
+}
+
+// foundValue takes a value of the beginning.
+func (h *History) foundValue(v journal.Value) error {
+	if h.beginning.kind == lastDays {
+		if last, _, ok := cutNumber(string(v.Bytes)); ok && len(h.known) < maxKnown {
+			h.known[v.Name[len(lastDays):]] = last
+		}
+		return nil
+	}
+	if len(v.Name) <= len(fragments)+8+8 {
+		return fmt.Errorf("%w: %q is no fragment", journal.ErrDamaged, v.Name)
+	}
+	s := slot(v.Name[len(fragments) : len(v.Name)-8])
+	o := h.open[s]
+	if o == nil {
+		o = &opened{due: s.begin() + hour + mergeDelay}
+		h.open[s] = o
+	}
+	o.count++
+	return nil
 }
 
 // errEnough ends a walk.

@@ -43,6 +43,7 @@ func TestADay(t *testing.T) {
 	h, err = Open(Options{Journal: j})
 	ok(t, err)
 	d.verify(t, h)
+	settled(t, h) // finds the fragments
 	h.at = track.MillisOf(time.Now()) + hour
 	h.findDue()
 	settled(t, h)
@@ -50,8 +51,10 @@ func TestADay(t *testing.T) {
 		t.Errorf("%+v", stats)
 	}
 	d.verify(t, h)
-	if h, err = Open(Options{Journal: j}); err != nil || len(h.open) != 0 {
-		t.Fatalf("%d open hours, %v", len(h.open), err)
+	h, err = Open(Options{Journal: j})
+	ok(t, err)
+	if settled(t, h); len(h.open) != 0 || len(h.known) != d.vehicles || !h.allKnown {
+		t.Fatalf("%d open hours, %d known objects", len(h.open), len(h.known))
 	}
 	d.verify(t, h)
 	turns := 0

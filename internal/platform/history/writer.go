@@ -30,6 +30,9 @@ const (
 func (h *History) step() (more bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.beginning.kind != "" {
+		return true, h.begin()
+	}
 	records, err := h.takeRecords()
 	if err != nil {
 		return false, err
@@ -166,17 +169,21 @@ func (h *History) hourFor(o Object, t track.Millis, days []journal.Value) (curre
 
 // lastDay returns the last day of an object. The caller has the lock.
 func (h *History) lastDay(object string) (int64, error) {
-	if last, ok := h.known[object]; ok {
+	last, ok := h.known[object]
+	switch {
+	case ok:
 		return last, nil
-	}
-	if len(h.known) >= maxKnown {
+	case len(h.known) >= maxKnown:
 		clear(h.known)
+		h.allKnown = false
+	case h.allKnown:
+		return math.MinInt64, nil
 	}
 	b, err := h.j.Get(lastDays + object)
 	if errors.Is(err, journal.ErrNotFound) {
 		return math.MinInt64, nil
 	}
-	last, _, _ := cutNumber(string(b)) // a damaged one is written again
+	last, _, _ = cutNumber(string(b)) // a damaged one is written again
 	h.known[object] = last
 	return last, err
 }
