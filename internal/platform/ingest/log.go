@@ -150,8 +150,9 @@ func Positions(record []byte) (at track.Millis, positions []track.Position, err 
 
 // inputReader reads field after field. After the first error it returns zeros.
 type inputReader struct {
-	rest []byte
-	err  error
+	rest  []byte
+	err   error
+	fleet string // of the last position: mostly the next one has the same
 }
 
 func (r *inputReader) take(n uint64) []byte {
@@ -216,7 +217,10 @@ func (r *inputReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.take
 
 func (r *inputReader) position(at track.Millis) track.Position {
 	flags := r.byte()
-	p := track.Position{Fleet: r.text(), ID: r.text(), Arrived: at}
+	if fleet := r.take(r.uint()); string(fleet) != r.fleet {
+		r.fleet = string(fleet)
+	}
+	p := track.Position{Fleet: r.fleet, ID: r.text(), Arrived: at}
 	if flags&onGrid != 0 {
 		p.Lon, p.Lat = float64(int32(r.uint32()))/coordScale, float64(int32(r.uint32()))/coordScale
 	} else {

@@ -231,16 +231,12 @@ func (p *Pipeline) restore() error {
 	}
 	from = min(from, sessionsFrom)
 	s.replaying = true
-	err = p.cfg.Journal.Records(from, func(number uint64, record []byte) error {
-		in, err := parseInput(record)
-		if err == nil {
-			err = p.replay(number, in, &next)
+	err = parsedRecords(p.cfg.Journal, from, func(number uint64, in *input) error {
+		if err := p.replay(number, in, &next); err != nil {
+			return err
 		}
-		if err == nil && number >= sessionsFrom {
+		if number >= sessionsFrom {
 			p.sessions.apply(in.handled, in.at)
-		}
-		if err != nil {
-			return fmt.Errorf("record %d of the journal: %w", number, err)
 		}
 		return nil
 	})
@@ -251,6 +247,48 @@ func (p *Pipeline) restore() error {
 	}
 	p.making.view, p.making.options = p.seen.Load(), s.options
 	return p.cfg.Fences.Adopt(s.view)
+}
+
+// parsedAhead is the number of records that are parsed while one is applied.
+const parsedAhead = 4
+
+// parsedRecords calls f for each record from a number on, while another goroutine parses the next
+// ones. Errors name the record.
+func parsedRecords(j journal.Journal, from uint64, f func(number uint64, in *input) error) error {
+	type parsed struct {
+		number uint64
+		in     *input
+	}
+	ahead, stop := make(chan parsed, parsedAhead), make(chan struct{})
+	var failure error
+	go func() {
+		defer close(ahead)
+		failure = j.Records(from, func(number uint64, record []byte) error {
+			in, err := parseInput(record)
+			if err != nil {
+				return recordError(number, err)
+			}
+			select {
+			case ahead <- parsed{number, in}:
+				return nil
+			case <-stop:
+				return errEnough
+			}
+		})
+	}()
+	for r := range ahead {
+		if err := f(r.number, r.in); err != nil {
+			close(stop)
+			for range ahead { //nolint:revive // until the other goroutine has ended
+			}
+			return recordError(r.number, err)
+		}
+	}
+	return failure
+}
+
+func recordError(number uint64, err error) error {
+	return fmt.Errorf("record %d of the journal: %w", number, err)
 }
 
 // loadNewest takes the newest checkpoint of a partition that can be read, and returns the number of

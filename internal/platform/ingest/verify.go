@@ -46,13 +46,9 @@ func Verify(cfg Config, progress func(number, newest uint64)) (Verified, error) 
 	next, stop := iter.Pull2(v.pieces())
 	defer stop()
 	v.next = next
-	err := v.log.Records(v.from, func(number uint64, record []byte) error {
-		in, err := parseInput(record)
-		if err == nil {
-			err = v.p.replay(number, in, &v.first)
-		}
-		if err = errors.Join(err, failure); err != nil {
-			return fmt.Errorf("record %d: %w", number, err)
+	err := parsedRecords(v.log, v.from, func(number uint64, in *input) error {
+		if err := errors.Join(v.p.replay(number, in, &v.first), failure); err != nil {
+			return err
 		}
 		v.found.Records++
 		v.found.Positions += len(in.positions)
