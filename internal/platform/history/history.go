@@ -71,7 +71,7 @@ type History struct {
 	allKnown bool             // an object that is not known has none
 
 	beginning beginning
-	cursor   uint64           // of the next event
+	cursor    uint64 // of the next event
 }
 
 // opened is an hour with fragments.
