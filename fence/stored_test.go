@@ -58,11 +58,11 @@ func TestStoredSetOfEveryKind(t *testing.T) {
 func TestStoredPagesFollowEdits(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
-	made, err := NewSet("x", Options{})
+	made, err := NewSet("x", Options{Kind: KindRTree})
 	if err != nil {
 		t.Fatal(err)
 	}
-	follower, err := NewSet("x", Options{})
+	follower, err := NewSet("x", Options{Kind: KindRTree})
 	if err != nil {
 		t.Fatal(err)
 	}
