@@ -61,8 +61,8 @@ func (r *Rule) check(add report) {
 	}
 }
 
-// CheckID checks the id of a rule: 1 to 128 characters of A-Z, a-z, 0-9, dot, hyphen and underscore,
-// of which the first is a letter or a digit.
+// CheckID checks the id of a rule: 1 to 128 characters of A-Z, a-z, 0-9, dot, hyphen and
+// underscore, of which the first is a letter or a digit.
 func CheckID(id string) error {
 	if id == "" {
 		return errors.New("missing")

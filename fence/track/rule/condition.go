@@ -17,7 +17,8 @@ import (
 //
 // An operand is one of:
 //
-//   - a number (13.9), a text in double or single quotes with the escapes of JSON, true, false, null;
+//   - a number (13.9), true, false, null, a text in double or single quotes with the escapes of
+//     JSON;
 //   - speed in metres a second, or speed_kmh, speed_mph, speed_knots; heading in degrees clockwise
 //     from north, 0 to 360; accuracy in metres;
 //   - object.NAME or fence.NAME: a property; object["NAME"] for a name of other characters than

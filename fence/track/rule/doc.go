@@ -24,8 +24,8 @@
 //   - objects: a [Pattern] such as "bus-*"; fleet: a name. Left out they are any.
 //   - detect: a list of enter, exit, inside, outside, cross, dwell, condition. Left out it is enter
 //     and exit.
-//   - dwell: {"after":"5m","every":"1m"}; inside and outside: {"every":"1m"}, the least time between
-//     two events.
+//   - dwell: {"after":"5m","every":"1m"}; inside and outside: {"every":"1m"}, the least time
+//     between two events.
 //   - when: a [Condition]. With the event condition it tells when the condition begins to hold for
 //     an object inside a fence and when it ends; the other events are told only while it holds.
 //   - direction: left or right, for the event cross of a line.

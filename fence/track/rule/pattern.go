@@ -107,7 +107,8 @@ func matchOne(pattern, id string) (restPattern, restID string, ok bool) {
 	return pattern[1:], id[1:], pattern[0] == id[0]
 }
 
-// literal returns the plain text at the start of a pattern, and the rest from its first wildcard on.
+// literal returns the plain text at the start of a pattern, and the rest from its first wildcard
+// on.
 func (p Pattern) literal() (prefix, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(p.text); i++ {

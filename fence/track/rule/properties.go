@@ -26,7 +26,7 @@ func (p *Properties) Read(raw json.RawMessage, names []string) {
 	s := scanner{rest: raw}
 	for name, v := range s.members {
 		if names == nil || isIn(names, name) {
-			p.set(name, v)
+			p.members = append(p.members, property{name, parseValue(v)})
 		}
 	}
 }
@@ -41,23 +41,14 @@ func isIn(names []string, name []byte) bool {
 	return false
 }
 
-func (p *Properties) set(name, raw []byte) {
-	m := property{name, parseValue(raw)}
-	if i := slices.IndexFunc(p.members, func(o property) bool { return string(o.name) == string(name) }); i >= 0 {
-		p.members[i] = m
-		return
-	}
-	p.members = append(p.members, m)
-}
-
-// get returns the property of this name. A nil p has none.
+// get returns the last property of this name. A nil p has none.
 func (p *Properties) get(name string) value {
 	if p == nil {
 		return value{}
 	}
-	for i := range p.members {
-		if string(p.members[i].name) == name {
-			return p.members[i].value
+	for i := len(p.members) - 1; i >= 0; i-- {
+		if m := &p.members[i]; string(m.name) == name {
+			return m.value
 		}
 	}
 	return value{}

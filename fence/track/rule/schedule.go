@@ -36,7 +36,8 @@ import (
 //
 // Zones come from the time zone database of the machine or of the program. A program that runs on
 // machines without one imports time/tzdata; this package does not. Two databases may disagree, so
-// a recording that is to be replayed to the same events notes the version of the database beside it.
+// a recording that is to be replayed to the same events notes the version of the database beside
+// it.
 type Schedule struct {
 	zone        *time.Location
 	week        week
