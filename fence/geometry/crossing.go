@@ -17,6 +17,7 @@ import (
 // exactly, except for the rounding of longitudes on a path over the antimeridian, which are taken
 // from there.
 type Path struct {
+	from Point // as it was given
 	a, b Point
 	over bool // coordinates are from the antimeridian
 	box  Box
@@ -26,7 +27,7 @@ type Path struct {
 func NewPath(a, b Point) (Path, bool) {
 	a, ok := Normalize(a.Lon, a.Lat)
 	b, ok2 := Normalize(b.Lon, b.Lat)
-	w := Path{a: a, b: b, over: math.Abs(b.Lon-a.Lon) > 180}
+	w := Path{from: a, a: a, b: b, over: math.Abs(b.Lon-a.Lon) > 180}
 	if w.over {
 		w.a.Lon, w.b.Lon = fromAntimeridian(a.Lon), fromAntimeridian(b.Lon)
 	}
@@ -111,10 +112,17 @@ func (w Path) left(c Point) bool {
 	return w.b.Lon < w.a.Lon
 }
 
-// share returns the share of the path at which it is on the line through p and q. Products are
-// rounded one by one, so that it is the same on every processor.
+// share returns the share of the path at which it is on the line through p and q. It is the same in
+// either direction of the edge, and for all edges on one meridian. Products are rounded one by one,
+// so that it is the same on every processor.
 func (w Path) share(p, q Point) float64 {
 	dx, dy := w.b.Lon-w.a.Lon, w.b.Lat-w.a.Lat
+	if p.Lon == q.Lon && dx != 0 {
+		return clamp((p.Lon - w.a.Lon) / dx)
+	}
+	if p.Lon > q.Lon || p.Lon == q.Lon && p.Lat > q.Lat {
+		p, q = q, p
+	}
 	ex, ey := q.Lon-p.Lon, q.Lat-p.Lat
 	det := float64(dx*ey) - float64(dy*ex)
 	if det == 0 { // they are parallel but for rounding
@@ -150,7 +158,9 @@ func (ml MultiLine) AppendCrossings(dst []Crossing, a, b Point) []Crossing {
 }
 
 // Passes returns the shares of the path from a to b at which it first and last crosses the boundary
-// of the area, if it does. Where the area goes on over the antimeridian there is no boundary.
+// of the area, if it does. The boundary is that of the union: where the area goes on in another
+// part, or over the antimeridian, there is none. A path that only touches the area does not cross
+// it.
 func (mp MultiPolygon) Passes(a, b Point) (first, last float64, ok bool) {
 	w, finite := NewPath(a, b)
 	if !finite {
@@ -161,42 +171,94 @@ func (mp MultiPolygon) Passes(a, b Point) (first, last float64, ok bool) {
 
 // Passes is MultiPolygon.Passes.
 func (w Path) Passes(mp MultiPolygon) (first, last float64, ok bool) {
-	p := passing{path: w, first: 2, last: -1}
+	var few [16]turn
+	turns, held := few[:0], 0
 	for _, part := range mp {
-		for _, r := range part {
-			p.ring(r)
+		from := len(turns)
+		turns = cancelled(w.turns(turns, part), from)
+		if len(mp) == 1 {
+			break
 		}
+		if !part.holds(w.from) {
+			into(turns[from:], 1)
+			continue
+		}
+		held++
+		if len(turns) == from { // all of the path is within
+			return 0, 0, false
+		}
+		into(turns[from:], -1)
 	}
-	if p.seam {
-		p.at(p.seamShare)
+	if len(turns) > 0 && len(mp) == 1 {
+		return turns[0].share, turns[len(turns)-1].share, true
 	}
-	return p.first, p.last, p.last >= 0
+	return union(turns, held)
 }
 
-// passing gathers the crossings of a path and the rings of an area.
-type passing struct {
-	path        Path
-	first, last float64
-	seam        bool // an odd number of edges on the antimeridian were crossed
-	seamShare   float64
+// turn is a crossing of the boundary of a part: 1 goes in, -1 goes out.
+type turn struct {
+	share float64
+	into  int
 }
 
-func (p *passing) at(share float64) { p.first, p.last = min(p.first, share), max(p.last, share) }
+func byShare(x, y turn) int {
+	// At one place the path comes into one part before it leaves another.
+	return cmp.Or(cmp.Compare(x.share, y.share), cmp.Compare(y.into, x.into))
+}
 
-func (p *passing) ring(r Ring) {
-	if len(r) == 0 {
-		return
-	}
-	a := r[len(r)-1]
-	for _, b := range r {
-		c, ok := p.path.Cross(a, b)
-		switch {
-		case !ok:
-		case p.path.over && math.Abs(a.Lon) == 180 && a.Lon == b.Lon:
-			p.seam, p.seamShare = !p.seam, c.Share
-		default:
-			p.at(c.Share)
+// turns appends the crossings of a part's edges.
+func (w Path) turns(dst []turn, pg Polygon) []turn {
+	for _, r := range pg {
+		if len(r) == 0 {
+			continue
 		}
-		a = b
+		a := r[len(r)-1]
+		for _, b := range r {
+			if c, ok := w.Cross(a, b); ok {
+				dst = append(dst, turn{share: c.Share})
+			}
+			a = b
+		}
 	}
+	return dst
+}
+
+// cancelled sorts turns[from:] and takes out pairs at one place, such as those of a spike.
+func cancelled(turns []turn, from int) []turn {
+	slices.SortFunc(turns[from:], byShare)
+	kept := turns[:from]
+	for _, t := range turns[from:] {
+		if n := len(kept); n > from && kept[n-1].share == t.share {
+			kept = kept[:n-1]
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+// into gives the turns of a part their directions, which alternate.
+func into(turns []turn, first int) {
+	for i := range turns {
+		turns[i].into = first
+		first = -first
+	}
+}
+
+// union returns the first and the last of the turns at which the path leaves all parts, or comes
+// from none, given the number of parts that it begins in.
+func union(turns []turn, held int) (first, last float64, ok bool) {
+	slices.SortFunc(turns, byShare)
+	for _, t := range turns {
+		before := held
+		held += t.into
+		if before != 0 && held != 0 {
+			continue
+		}
+		if !ok {
+			first = t.share
+		}
+		last, ok = t.share, true
+	}
+	return first, last, ok
 }

@@ -76,7 +76,7 @@ func TestCrossingsTellTheSide(t *testing.T) {
 				t.Fatalf("%v to %v over %v: %v", p, q, line, crossings)
 			}
 			first, last, ok := area.Passes(p, q)
-			if ok != (len(crossings) > 0) || ok && (first != crossings[0].Share || last != crossings[len(crossings)-1].Share) {
+			if ok != (len(crossings) > 0) && distinct(crossings) || ok && distinct(crossings) && (first != crossings[0].Share || last != crossings[len(crossings)-1].Share) {
 				t.Fatalf("%v to %v over %v: passes from %v to %v (%v), crosses %v", p, q, area, first, last, ok, crossings)
 			}
 		}
@@ -113,5 +113,35 @@ func TestPathBoxes(t *testing.T) {
 	}
 	if met < 1000/sampling.Slowdown {
 		t.Errorf("only %d crossed", met)
+	}
+}
+
+// TestPassesTheUnion: an area in parts that overlap, or share edges, has the boundary of its union.
+func TestPassesTheUnion(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(17, 17))
+	parts := func(boxes ...Box) (mp MultiPolygon) {
+		for _, b := range boxes {
+			mp = append(mp, Polygon{rectangle(b.MinLon, b.MinLat, b.MaxLon, b.MaxLat)})
+		}
+		return mp
+	}
+	whole := parts(Box{0, 0, 9, 3})
+	for name, mp := range map[string]MultiPolygon{
+		"sharing edges": parts(Box{0, 0, 3, 3}, Box{3, 0, 7, 3}, Box{7, 0, 9, 3}),
+		"overlapping":   parts(Box{0, 0, 5, 3}, Box{2, 0, 9, 3}, Box{4, 1, 6, 2}),
+		"twice":         append(slices.Clone(whole), whole...),
+	} {
+		for range 5000 / sampling.Slowdown {
+			a, b := Point{rng.Float64()*13 - 2, rng.Float64()*6 - 2}, Point{rng.Float64()*13 - 2, rng.Float64()*6 - 2}
+			if rng.IntN(2) == 0 {
+				a, b = Point{math.Round(a.Lon), math.Round(a.Lat)}, Point{math.Round(b.Lon), math.Round(b.Lat)}
+			}
+			first, last, ok := mp.Passes(a, b)
+			wantFirst, wantLast, want := whole.Passes(a, b)
+			if ok != want || math.Abs(first-wantFirst) > 1e-12 || math.Abs(last-wantLast) > 1e-12 {
+				t.Fatalf("%s: %v to %v: %v %v %v, want %v %v %v", name, a, b, first, last, ok, wantFirst, wantLast, want)
+			}
+		}
 	}
 }

@@ -96,12 +96,15 @@ func TestDistanceIsThatOfTheNearestEdge(t *testing.T) {
 func TestDistanceDoesNotAllocate(t *testing.T) {
 	area, p := rectangleOf(Point{13, 52}, 100, 100, 20), Point{13, 52}
 	line := Line(area[0][0])
+	overlapping := append(rectangleOf(Point{13, 52}, 100, 100, 20), rectangleOf(Point{13, 52}, 150, 50, 0)...)
 	crossings := make([]Crossing, 0, 4)
 	if n := testing.AllocsPerRun(100, func() {
 		area.SignedDistance(p)
 		line.Distance(p)
 		line.Progress(p)
 		area.Passes(p, Point{14, 53})
+		overlapping.Passes(p, Point{14, 53})
+		overlapping.SignedDistance(p)
 		crossings = line.AppendCrossings(crossings[:0], p, Point{14, 53})
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
