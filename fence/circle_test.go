@@ -151,7 +151,7 @@ func TestShapesThatAreNone(t *testing.T) {
 		{`{"type":"Feature","properties":{"radius":"5 m"},"geometry":{"type":"Point","coordinates":[1,2]}}`, geojson.CodeNotPolygon},
 		{`{"type":"Feature","properties":{"radius":null},"geometry":{"type":"Point","coordinates":[1,2]}}`, geojson.CodeNotPolygon},
 		{`{"type":"Feature","properties":[],"geometry":{"type":"Point","coordinates":[1,2]}}`, geojson.CodeNotPolygon},
-		{`{"type":"Feature","properties":{"radius":5},"geometry":{"type":"LineString","coordinates":[]}}`, geojson.CodeNotPolygon},
+		{`{"type":"Feature","properties":{"radius":5},"geometry":{"type":"MultiPoint","coordinates":[]}}`, geojson.CodeNotPolygon},
 		{`{"type":"Feature","bbox":[1,2,3]}`, geojson.CodeInvalidGeometry},
 		{`{"type":"Feature","bbox":[1,2,3,4,5]}`, geojson.CodeInvalidGeometry},
 		{`{"type":"Feature","bbox":[1,2,1,4]}`, geojson.CodeInvalidGeometry},

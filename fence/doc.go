@@ -24,7 +24,14 @@
 // finite is in no fence. [Boundary] chooses another rule for points exactly on an edge.
 //
 // An edge over more than 180 degrees of longitude goes the long way round, unless
-// [Antimeridian] says otherwise. [Circle] and [Rectangle] make areas of other shapes.
+// [Antimeridian] says otherwise. [Circle], [Rectangle] and [Corridor] make areas of other shapes.
+//
+// # Lines
+//
+// A fence of lines alone holds no point, so it is in no answer of Append. Paths cross it:
+// [geometry.MultiLine] tells where and from which side. A line whose properties have
+// "paddock:buffer", a number of metres, is a corridor: an area around the line, which still has
+// the line, to tell how far along it a point is.
 //
 // # Errors and findings
 //
@@ -44,12 +51,14 @@
 //   - taken, and answered for by the definition above: rings that are not closed, repeat a
 //     vertex, have spikes, cross or touch themselves or one another; holes outside their
 //     shell or within another; parts that overlap; edges over half the world; rings without
-//     an area, which are dropped; ids that are taken or no ids; properties that are no object;
-//   - skipped: features without geometry or bbox, points without a radius, lines;
+//     an area and lines without a length, which are dropped; ids that are taken or no ids;
+//     properties that are no object;
+//   - skipped: features without geometry or bbox, points without a radius;
 //   - refused ([Finding].Fatal): coordinates out of range or not finite, coordinates of the
 //     wrong shape, geometry collections, elements that are no Feature, features with a
-//     coordinate reference system of their own, of more bytes than the limit, or without any
-//     area. With [Options].Strict also what crosses, touches itself, overlaps or is nested wrongly.
+//     coordinate reference system of their own, of more bytes than the limit, without any area or
+//     length, or with a buffer that is none. With [Options].Strict also what crosses, touches
+//     itself, overlaps or is nested wrongly.
 //
 // A single fence that a Set or [ParseFeature] refuses is a [RefusedError] with its finding.
 package fence

@@ -22,6 +22,8 @@ import (
 //	parts      uint32 for each: its number of rings
 //	rings      uint32 for each: its number of vertices
 //	points     Point of each vertex
+//	lines      uint32 for each line: its number of vertices
+//	places     Point of each vertex of a line
 //	grid       Grid of the cellmap; empty, as are the next two, if there is none
 //	dir        its entries
 //	words      its records and lists
@@ -30,7 +32,7 @@ import (
 // keep all of it.
 const (
 	imageMagic   = "PDKFENCE"
-	imageVersion = 1          // of this layout and of a cellmap's arrays: a change of either increments it
+	imageVersion = 2          // of this layout and of a cellmap's arrays: a change of either increments it
 	imageOrder   = 0x01020304 // reads differently in another byte order
 )
 
@@ -43,6 +45,8 @@ const (
 	sectionParts
 	sectionRings
 	sectionPoints
+	sectionLines
+	sectionPlaces
 	sectionGrid
 	sectionDir
 	sectionWords
@@ -75,7 +79,7 @@ const (
 )
 
 // imageFence is a fence. Sizes are in bytes of text; those of what may be nil are one more.
-type imageFence struct{ Parts, Key, ID, Properties uint32 }
+type imageFence struct{ Parts, Lines, Key, ID, Properties uint32 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

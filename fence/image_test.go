@@ -22,6 +22,9 @@ const imageDocument = `{"type":"FeatureCollection","features":[
 {"type":"Feature","id":"a","properties":{"n":1},"geometry":{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]],[[2,2],[4,2],[4,4],[2,4],[2,2]]]}},
 {"type":"Feature","id":"a","properties":null,"geometry":{"type":"MultiPolygon","coordinates":[[[[9,0],[12,0],[12,9],[9,9]]],[[[20,20],[21,20],[21,21],[20,20]]]]}},
 {"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,1],[8,8],[8,1],[1,1]]]}},
+{"type":"Feature","id":"line","geometry":{"type":"LineString","coordinates":[[1,1],[1,1],[30,-2]]}},
+{"type":"Feature","id":"lines","properties":{"direction":"left"},"geometry":{"type":"MultiLineString","coordinates":[[[1,1],[2,3]],[[5,5]],[[-7,1],[3,1]]]}},
+{"type":"Feature","id":"route","properties":{"paddock:buffer":250},"geometry":{"type":"LineString","coordinates":[[1,1],[2,3],[2.5,3]]}},
 {"type":"Feature","geometry":null}]}`
 
 func documentSet(t testing.TB, text string, o Options) *Set {
@@ -122,7 +125,7 @@ func TestImageIsRefused(t *testing.T) {
 		{"empty", "less than a header", func([]byte) []byte { return nil }, Options{}},
 		{"foreign", "does not begin with PDKFENCE", func([]byte) []byte { return bytes.Repeat([]byte("x"), 1000) }, Options{}},
 		{"truncated", "bytes, not", func(b []byte) []byte { return b[:len(b)-8] }, Options{}},
-		{"older", "version 0, not 1", func(b []byte) []byte { b[8]--; return b }, Options{}},
+		{"older", "version 1, not 2", func(b []byte) []byte { b[8]--; return b }, Options{}},
 		{"other byte order", "other byte order", func(b []byte) []byte { slices.Reverse(b[12:16]); return b }, Options{}},
 		{"a bit", "checksum is wrong", func(b []byte) []byte { b[len(b)/2] ^= 4; return b }, Options{}},
 		{"other kind", `other options: "kind=cellmap`, func(b []byte) []byte { return b }, Options{Kind: KindRTree}},

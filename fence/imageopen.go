@@ -116,18 +116,25 @@ func (r *imageReader) fences(geometry []geometry.Polygon) error {
 	if !ok {
 		return fmt.Errorf("section %d is of no whole number of fences", sectionFences)
 	}
+	lines, err := r.lines()
+	if err != nil {
+		return err
+	}
 	made := make([]Fence, len(fences))
 	text := r.section[sectionText]
 	for i, f := range fences {
 		key, id, properties := cut(&text, f.Key), cutJSON(&text, f.ID), cutJSON(&text, f.Properties)
-		if uint64(f.Parts) > uint64(len(geometry)) || len(key) == 0 || uint32(len(key)) != f.Key {
-			return fmt.Errorf("fence %d has no such parts, or no key", i)
+		if uint64(f.Parts) > uint64(len(geometry)) || uint64(f.Lines) > uint64(len(lines)) || len(key) == 0 || uint32(len(key)) != f.Key {
+			return fmt.Errorf("fence %d has no such parts or lines, or no key", i)
 		}
 		made[i] = Fence{Key: string(key), ID: id, Properties: properties, Geometry: geometry[:f.Parts:f.Parts]}
-		geometry = geometry[f.Parts:]
+		if f.Lines > 0 {
+			made[i].Lines = lines[:f.Lines:f.Lines]
+		}
+		geometry, lines = geometry[f.Parts:], lines[f.Lines:]
 	}
-	if len(geometry) != 0 || len(text) != 0 {
-		return fmt.Errorf("%d parts and %d bytes of text belong to no fence", len(geometry), len(text))
+	if len(geometry) != 0 || len(lines) != 0 || len(text) != 0 {
+		return fmt.Errorf("%d parts, %d lines and %d bytes of text belong to no fence", len(geometry), len(lines), len(text))
 	}
 	return r.list(made)
 }
@@ -137,7 +144,7 @@ func (r *imageReader) list(fences []Fence) error {
 	r.table, r.keys = &index.Table{}, newKeys(len(fences))
 	for i := range fences {
 		f := &fences[i]
-		if fd, bad := geojson.Refusal(f.Geometry); bad {
+		if fd, bad := f.Refusal(); bad {
 			return fmt.Errorf("fence %d: %v", i, fd)
 		}
 		if _, taken := r.keys.get(f.Key); taken {
@@ -183,6 +190,26 @@ func (r *imageReader) geometry() ([]geometry.Polygon, error) {
 		return nil, fmt.Errorf("%d rings and %d vertices belong to no part", len(rings), uint64(len(points))-at)
 	}
 	return polygons, nil
+}
+
+// lines makes the lines of all fences.
+func (r *imageReader) lines() (geometry.MultiLine, error) {
+	sizes, ok1 := sliceOf[uint32](r.section[sectionLines])
+	places, ok2 := sliceOf[geometry.Point](r.section[sectionPlaces])
+	if !ok1 || !ok2 {
+		return nil, fmt.Errorf("a section of the lines has a size that is none")
+	}
+	lines := make(geometry.MultiLine, len(sizes))
+	for i, n := range sizes {
+		if uint64(n) > uint64(len(places)) {
+			return nil, fmt.Errorf("line %d has more vertices than there are", i)
+		}
+		lines[i], places = geometry.Line(places[:n:n]), places[n:]
+	}
+	if len(places) != 0 {
+		return nil, fmt.Errorf("%d vertices belong to no line", len(places))
+	}
+	return lines, nil
 }
 
 // cut takes n bytes off the text, or none if there are less.

@@ -58,6 +58,8 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 		fences       []imageFence
 		parts, rings []uint32
 		points       []geometry.Point
+		lines        []uint32
+		places       []geometry.Point
 	)
 	size := func(b []byte) uint32 {
 		if b == nil {
@@ -70,7 +72,9 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 			return false
 		}
 		f := e.Fence
-		fences = append(fences, imageFence{uint32(len(f.Geometry)), uint32(len(f.Key)), size(f.ID), size(f.Properties)})
+		fences = append(fences, imageFence{
+			uint32(len(f.Geometry)), uint32(len(f.Lines)), uint32(len(f.Key)), size(f.ID), size(f.Properties),
+		})
 		text = append(append(append(text, f.Key...), f.ID...), f.Properties...)
 		for _, part := range f.Geometry {
 			parts = append(parts, uint32(len(part)))
@@ -79,10 +83,14 @@ func (s *Snapshot) layOut(sections *[imageSections][]byte) bool {
 				points = append(points, ring...)
 			}
 		}
+		for _, l := range f.Lines {
+			lines, places = append(lines, uint32(len(l))), append(places, l...)
+		}
 	}
 	sections[sectionFindings] = s.appendFindings(nil)
 	sections[sectionText], sections[sectionFences] = text, bytesOf(fences)
 	sections[sectionParts], sections[sectionRings], sections[sectionPoints] = bytesOf(parts), bytesOf(rings), bytesOf(points)
+	sections[sectionLines], sections[sectionPlaces] = bytesOf(lines), bytesOf(places)
 	if x, ok := s.index.(*cellmap.Index); ok {
 		if grid, dir, words, asBuilt := x.Arrays(); asBuilt {
 			sections[sectionGrid] = bytesOf([]cellmap.Grid{grid})

@@ -18,11 +18,17 @@ import (
 // one page, so a store that keeps each page under a hash of its bytes writes little:
 //
 //	head    version, generation, next ref, number of pages, findings of no fence
-//	page    version, then each fence: place in the page, key, id, properties, geometry, findings
+//	page    version, then each fence: place in the page, key, id, properties, geometry, lines,
+//	        findings
+//
+// A page without lines has version 1, in which fences have none, and another one version 2.
 //
 // Numbers are varints, coordinates IEEE 754, least byte first. There is no index in it: an image
 // has one, but only of a set that was never edited.
-const storedVersion = 1
+const (
+	storedVersion = 1
+	storedLines   = 2
+)
 
 // restoredAnew is the number of changed fences from which on a restored set gets a new index.
 const restoredAnew = 1024
@@ -48,12 +54,18 @@ func (p Page) Empty() bool { return p.page == nil }
 
 // Append appends the stored form of the page.
 func (p Page) Append(b []byte) []byte {
-	b = append(b, storedVersion)
 	if p.page == nil {
-		return b
+		return append(b, storedVersion)
 	}
+	version := byte(storedVersion)
+	for _, e := range p.page.All() {
+		if len(e.Fence.Lines) > 0 {
+			version = storedLines
+		}
+	}
+	b = append(b, version)
 	for place, e := range p.page.All() {
-		b = appendEntry(append(b, byte(place)), e)
+		b = appendEntry(append(b, byte(place)), e, version)
 	}
 	return b
 }
@@ -70,8 +82,8 @@ func (s *Snapshot) AppendHead(b []byte) []byte {
 	return b
 }
 
-// appendEntry appends all of a fence but its place.
-func appendEntry(b []byte, e *index.Entry) []byte {
+// appendEntry appends all of a fence but its place, for a page of that version.
+func appendEntry(b []byte, e *index.Entry, version byte) []byte {
 	f := e.Fence
 	b = append(binary.AppendUvarint(b, uint64(len(f.Key))), f.Key...)
 	for _, raw := range [][]byte{f.ID, f.Properties} {
@@ -85,16 +97,27 @@ func appendEntry(b []byte, e *index.Entry) []byte {
 	for _, part := range f.Geometry {
 		b = binary.AppendUvarint(b, uint64(len(part)))
 		for _, ring := range part {
-			b = binary.AppendUvarint(b, uint64(len(ring)))
-			for _, p := range ring {
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lon))
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lat))
-			}
+			b = appendPoints(b, ring)
+		}
+	}
+	if version == storedLines {
+		b = binary.AppendUvarint(b, uint64(len(f.Lines)))
+		for _, l := range f.Lines {
+			b = appendPoints(b, l)
 		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(e.Findings)))
 	for _, f := range e.Findings {
 		b = appendFinding(b, uint64(e.Ref), f)
+	}
+	return b
+}
+
+func appendPoints(b []byte, points []geometry.Point) []byte {
+	b = binary.AppendUvarint(b, uint64(len(points)))
+	for _, p := range points {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lon))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lat))
 	}
 	return b
 }
@@ -180,7 +203,7 @@ func (r *restoring) restore(changed map[int][]byte) (*Snapshot, error) {
 func (r *restoring) page(i int, stored []byte) error {
 	var then [index.PageSize]*index.Entry
 	if len(stored) > 0 {
-		if stored[0] != storedVersion {
+		if stored[0] != storedVersion && stored[0] != storedLines {
 			return errors.New("it has another version")
 		}
 		in := findingReader{b: stored[1:]}
@@ -189,7 +212,7 @@ func (r *restoring) page(i int, stored []byte) error {
 			if place <= last {
 				return errors.New("its fences are out of order")
 			}
-			e, err := in.entry(Ref(i*index.PageSize + place))
+			e, err := in.entry(Ref(i*index.PageSize+place), stored[0])
 			if err != nil {
 				return err
 			}
@@ -198,7 +221,7 @@ func (r *restoring) page(i int, stored []byte) error {
 	}
 	for place, e := range then {
 		old := r.now.table.Get(Ref(i*index.PageSize + place))
-		if old == e || old != nil && e != nil && bytes.Equal(appendEntry(nil, old), appendEntry(nil, e)) {
+		if old == e || old != nil && e != nil && bytes.Equal(appendEntry(nil, old, storedLines), appendEntry(nil, e, storedLines)) {
 			continue
 		}
 		r.edits = append(r.edits, edit{old, e})
@@ -266,18 +289,28 @@ func (r *findingReader) raw() []byte {
 	return bytes.Clone(r.take(n - 1))
 }
 
+// points reads what appendPoints wrote.
+func (r *findingReader) points() []geometry.Point {
+	points := make([]geometry.Point, r.count(16))
+	for i := range points {
+		points[i] = geometry.Point{Lon: r.float(), Lat: r.float()}
+	}
+	return points
+}
+
 // entry reads what appendEntry wrote.
-func (r *findingReader) entry(ref Ref) (*index.Entry, error) {
+func (r *findingReader) entry(ref Ref, version byte) (*index.Entry, error) {
 	f := &Fence{Key: r.text(), ID: r.raw(), Properties: r.raw()}
 	f.Geometry = make(geometry.MultiPolygon, r.count(1))
 	for i := range f.Geometry {
 		f.Geometry[i] = make(geometry.Polygon, r.count(1))
 		for k := range f.Geometry[i] {
-			ring := make(geometry.Ring, r.count(16))
-			for n := range ring {
-				ring[n] = geometry.Point{Lon: r.float(), Lat: r.float()}
-			}
-			f.Geometry[i][k] = ring
+			f.Geometry[i][k] = r.points()
+		}
+	}
+	if version == storedLines {
+		for range r.count(1) {
+			f.Lines = append(f.Lines, r.points())
 		}
 	}
 	var findings []geojson.Finding
@@ -288,7 +321,7 @@ func (r *findingReader) entry(ref Ref) (*index.Entry, error) {
 	if r.failed || f.Key == "" {
 		return nil, errors.New("it ends in the middle of a fence")
 	}
-	if fd, bad := geojson.Refusal(f.Geometry); bad {
+	if fd, bad := f.Refusal(); bad {
 		return nil, fmt.Errorf("fence %d: %v", ref, fd)
 	}
 	return index.NewEntry(ref, f, findings), nil

@@ -88,16 +88,35 @@ func (r *coordinateReader) polygon(part int) (geometry.Polygon, error) {
 	return pg, err
 }
 
-// ring reads a ring and takes its closing vertex off.
-func (r *coordinateReader) ring(part, index int) (geometry.Ring, error) {
+func (r *coordinateReader) multiLine() (geometry.MultiLine, error) {
+	var ml geometry.MultiLine
+	err := r.each("an array of lines", func() error {
+		l, err := r.line()
+		ml = append(ml, l)
+		return err
+	})
+	return ml, err
+}
+
+func (r *coordinateReader) line() (geometry.Line, error) {
+	err := r.positions()
+	return slices.Clone(geometry.Line(r.scratch)), err
+}
+
+// positions reads an array of positions into scratch.
+func (r *coordinateReader) positions() error {
 	r.scratch = r.scratch[:0]
-	err := r.each("an array of positions", func() error {
+	return r.each("an array of positions", func() error {
 		p, err := r.position()
 		r.scratch = append(r.scratch, p)
 		r.plain()
 		return err
 	})
-	if err != nil {
+}
+
+// ring reads a ring and takes its closing vertex off.
+func (r *coordinateReader) ring(part, index int) (geometry.Ring, error) {
+	if err := r.positions(); err != nil {
 		return nil, err
 	}
 	n := len(r.scratch)

@@ -10,7 +10,7 @@ import (
 	"paddock/fence/geometry"
 )
 
-// Fence is a named area. Once given to a Set it must not be changed any more.
+// Fence is a named area or line. Once given to a Set it must not be changed any more.
 type Fence struct {
 	// Key is unique in its set: the Feature's id as text, else the value of the configured
 	// id property, else its ordinal. One that repeats has a suffix: ~2, ~3 and so on.
@@ -22,6 +22,12 @@ type Fence struct {
 	Properties json.RawMessage
 	// Geometry has closed rings without their closing vertex.
 	Geometry geometry.MultiPolygon
+	// Lines are those of a fence that is only crossed: it has no Geometry, so it holds no point. If
+	// the properties have a Buffer they are the middle of a corridor, whose Geometry is made of
+	// them when the fence is read, or given to a Set.
+	Lines geometry.MultiLine
+
+	measured *measured // nil for a fence that is in no set
 }
 
 var (
@@ -30,7 +36,8 @@ var (
 )
 
 // MarshalJSON writes a GeoJSON Feature with closed rings, id and properties as given. The
-// geometry is a Polygon if the fence has one part, else a MultiPolygon. The key is not written.
+// geometry is a Polygon if the fence has one part, else a MultiPolygon. A line and a corridor are
+// written as a LineString or a MultiLineString. The key is not written.
 func (f Fence) MarshalJSON() ([]byte, error) { return f.AppendFeature(nil, f.ID), nil }
 
 // UnmarshalJSON reads a GeoJSON Feature as ParseFeature does by default, and drops its findings.
@@ -57,8 +64,31 @@ func (f Fence) AppendFeature(dst []byte, id json.RawMessage) []byte {
 	}
 	dst = append(dst, f.Properties...)
 	dst = append(dst, `,"geometry":`...)
-	dst = appendArea(dst, f.Geometry)
+	if len(f.Lines) > 0 {
+		dst = appendLines(dst, f.Lines)
+	} else {
+		dst = appendArea(dst, f.Geometry)
+	}
 	return append(dst, '}')
+}
+
+func appendLines(dst []byte, ml geometry.MultiLine) []byte {
+	if len(ml) == 1 {
+		return append(appendLine(append(dst, `{"type":"LineString","coordinates":`...), ml[0]), '}')
+	}
+	dst = append(dst, `{"type":"MultiLineString","coordinates":[`...)
+	for i, l := range ml {
+		dst = appendLine(comma(dst, i), l)
+	}
+	return append(dst, "]}"...)
+}
+
+func appendLine(dst []byte, l geometry.Line) []byte {
+	dst = append(dst, '[')
+	for i, p := range l {
+		dst = appendPoint(comma(dst, i), p)
+	}
+	return append(dst, ']')
 }
 
 func appendArea(dst []byte, mp geometry.MultiPolygon) []byte {

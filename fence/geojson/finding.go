@@ -19,6 +19,7 @@ const (
 	CodeRepeatedVertex    Code = "repeated-vertex"    // a vertex equals the one before it
 	CodeSpike             Code = "spike"              // the ring goes out and back over the same line
 	CodeDroppedRing       Code = "dropped-ring"       // fewer than 3 distinct vertices or no area: the ring is dropped
+	CodeDroppedLine       Code = "dropped-line"       // fewer than 2 distinct vertices: the line is dropped
 	CodeLongEdge          Code = "long-edge"          // an edge spans over 180 degrees of longitude and stays planar
 	CodeDuplicateID       Code = "duplicate-id"       // the key is taken: this fence has a suffix
 	CodeInvalidID         Code = "invalid-id"         // an id that is neither string nor number is ignored
@@ -32,9 +33,9 @@ const (
 	CodeNestedHoles  Code = "nested-holes"  // a hole is within another hole
 	CodePartsOverlap Code = "parts-overlap" // two parts overlap or share an edge
 
-	// No fence comes of a feature with one of these: skipped, as it has no area.
+	// No fence comes of a feature with one of these: skipped, as it has neither area nor line.
 	CodeNoGeometry Code = "no-geometry" // the geometry is null or absent
-	CodeNotPolygon Code = "not-polygon" // points and lines
+	CodeNotPolygon Code = "not-polygon" // points
 
 	// Refused, as an area would be lost or wrong.
 	CodeGeometryCollection Code = "geometry-collection" // use a MultiPolygon
@@ -43,6 +44,7 @@ const (
 	CodeInvalidGeometry    Code = "invalid-geometry"    // the geometry has not the shape of its type
 	CodeNotFeature         Code = "not-feature"         // the element of features is something else
 	CodeNoArea             Code = "no-area"             // no ring is left
+	CodeNoLength           Code = "no-length"           // no line is left
 	CodeTooLarge           Code = "too-large"           // a limit is exceeded
 )
 

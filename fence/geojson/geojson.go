@@ -51,12 +51,11 @@ func (l Limits) WithDefaults() Limits {
 // errVertices ends the reading of a document with more vertices than its limit.
 var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)
 
-// ReadGeoJSON reads a FeatureCollection, a Feature, a Polygon or a MultiPolygon (RFC 7946) as a
-// stream, and parses its features on all CPUs. Besides its result, its memory is bounded by the
-// largest feature, and by two batches of features for each CPU (see batchBytes, maxCopy). None of
-// its goroutines is left when it returns. Each fence has memory of its own, so a fence that is
-// replaced later does not live as long as its neighbours. file names the document in errors and
-// findings.
+// ReadGeoJSON reads a FeatureCollection, a Feature, a polygon or a line (RFC 7946) as a stream, and
+// parses its features on all CPUs. Besides its result, its memory is bounded by the largest
+// feature, and by two batches of features for each CPU (see batchBytes, maxCopy). None of its
+// goroutines is left when it returns. Each fence has memory of its own, so a fence that is replaced
+// later does not live as long as its neighbours. file names the document in errors and findings.
 //
 // The error is a defect of the whole document: a *SyntaxError, ErrNotGeoJSON (also for TopoJSON),
 // ErrCRS, ErrLimit, or the error of r. Every other defect is a Finding and costs at most its own
@@ -66,6 +65,9 @@ var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)
 // they are read (Circle, Rectangle): a Feature, or an object without a type, with
 // "circle":{"lon":,"lat":,"radius_m":}; a Feature with a Point and a number of metres as its
 // property "radius"; a Feature without geometry, with a "bbox".
+//
+// A Feature with a LineString or MultiLineString is a fence that is only crossed. With a number of
+// metres as its property BufferProperty it is a corridor, and has a polygon too (Corridor).
 //
 // Altitudes, bounding boxes beside a geometry, unknown members and a byte order mark are ignored.
 // Ring directions mean nothing. A key that repeats in the document gets the suffix ~2, ~3 and so

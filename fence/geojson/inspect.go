@@ -13,9 +13,10 @@ import (
 // finds all crossings, has no such bound.
 const pairBudget = 20_000_000
 
-// area is a geometry with what was found in it.
+// area is a geometry with what was found in it. Only a line that is no corridor has no parts.
 type area struct {
 	parts    geometry.MultiPolygon
+	lines    geometry.MultiLine
 	findings []Finding
 }
 
@@ -40,7 +41,7 @@ func inspect(mp geometry.MultiPolygon, written []ringDefect, w *workspace) area 
 	} else if in.simple && len(in.rings) > 1 {
 		in.between()
 	}
-	return area{in.kept, in.findings}
+	return area{parts: in.kept, findings: in.findings}
 }
 
 // workspace is memory that inspections use one after the other. Nothing that they return

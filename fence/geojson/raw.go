@@ -193,7 +193,7 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 	if err != nil {
 		return Fence{}, nil, err
 	}
-	f.Geometry = area.parts
+	f.Geometry, f.Lines = area.parts, area.lines
 	findings = append(findings, area.findings...)
 	for _, fd := range findings {
 		if fd.Fatal || fr.options.Strict && fd.Code.strict() {
@@ -220,6 +220,8 @@ func (fr *featureReader) geometry(feature *rawFeature, key string) (area, error)
 		return area{}, skipped(key, CodeNoGeometry, "it has no geometry")
 	case kind == "Polygon" || kind == "MultiPolygon":
 		return fr.coordinates(kind, raw.coordinates, key)
+	case kind == "LineString" || kind == "MultiLineString":
+		return fr.lines(kind, feature, key)
 	case kind == "GeometryCollection":
 		return area{}, refused(key, CodeGeometryCollection, "a GeometryCollection is not read: use a MultiPolygon", nil)
 	case isGeometry(kind):
@@ -233,31 +235,41 @@ func (fr *featureReader) geometry(feature *rawFeature, key string) (area, error)
 }
 
 func (fr *featureReader) coordinates(kind string, data []byte, key string) (area, error) {
-	if data == nil {
-		return area{}, refused(key, CodeInvalidGeometry, "the geometry has no coordinates", nil)
-	}
-	unwraps := fr.options.Antimeridian == geometry.AntimeridianUnwrap
-	cr := coordinateReader{cursor: cursor{data: data}, left: fr.left, unwrap: unwraps, scratch: fr.scratch}
 	var mp geometry.MultiPolygon
-	var err error
-	if kind == "MultiPolygon" {
-		mp, err = cr.multiPolygon()
-	} else {
-		var pg geometry.Polygon
-		pg, err = cr.polygon(0)
+	defects, err := fr.positions(data, key, func(cr *coordinateReader) (err error) {
+		if kind == "MultiPolygon" {
+			mp, err = cr.multiPolygon()
+			return err
+		}
+		pg, err := cr.polygon(0)
 		mp = geometry.MultiPolygon{pg}
-	}
-	fr.left, fr.scratch = cr.left, cr.scratch
-	if e, ok := err.(*shapeError); ok {
-		return area{}, refused(key, e.code, e.reason, e.at)
-	}
+		return err
+	})
 	if err != nil {
 		return area{}, err
 	}
-	if unwraps {
+	if fr.unwraps() {
 		mp = geometry.Unwrap(mp)
 	}
-	return inspect(mp, cr.defects, &fr.workspace), nil
+	return inspect(mp, defects, &fr.workspace), nil
+}
+
+func (fr *featureReader) unwraps() bool {
+	return fr.options.Antimeridian == geometry.AntimeridianUnwrap
+}
+
+// positions has the coordinates of a geometry read.
+func (fr *featureReader) positions(data []byte, key string, read func(*coordinateReader) error) ([]ringDefect, error) {
+	if data == nil {
+		return nil, refused(key, CodeInvalidGeometry, "the geometry has no coordinates", nil)
+	}
+	cr := coordinateReader{cursor: cursor{data: data}, left: fr.left, unwrap: fr.unwraps(), scratch: fr.scratch}
+	err := read(&cr)
+	fr.left, fr.scratch = cr.left, cr.scratch
+	if e, ok := err.(*shapeError); ok {
+		return nil, refused(key, e.code, e.reason, e.at)
+	}
+	return cr.defects, err
 }
 
 func refused(key string, c Code, reason string, at *geometry.Point) error {

@@ -42,9 +42,39 @@ func Refusal(mp geometry.MultiPolygon) (Finding, bool) {
 	return Finding{}, false
 }
 
-// Check refuses a fence that no set may hold, and otherwise tells its defects.
+// Refusal tells why no set takes the fence, if so.
+func (f *Fence) Refusal() (Finding, bool) {
+	if len(f.Lines) == 0 {
+		return Refusal(f.Geometry)
+	}
+	if fd, bad := refusedLines(f.Lines); bad {
+		return fd, true
+	}
+	_, buffered, err := bufferOf(f.Properties)
+	switch {
+	case err != nil:
+		return unfit(err.Error()), true
+	case buffered != (len(f.Geometry) > 0):
+		return unfit("a fence of lines has an area if and only if it has the property " + BufferProperty), true
+	case buffered:
+		return Refusal(f.Geometry)
+	}
+	return Finding{}, false
+}
+
+func unfit(reason string) Finding {
+	return Finding{Feature: -1, Code: CodeInvalidGeometry, Fatal: true, Reason: reason}
+}
+
+// Check refuses a fence that no set may hold, and otherwise tells its defects. It makes the area of
+// a corridor that has none yet.
 func (f *Fence) Check(strict bool) ([]Finding, error) {
-	findings := Validate(f.Geometry)
+	var findings []Finding
+	if len(f.Lines) > 0 {
+		findings = f.checkLines()
+	} else {
+		findings = Validate(f.Geometry)
+	}
 	for _, fd := range findings {
 		if fd.Fatal || strict && fd.Code.strict() {
 			fd.Key, fd.Fatal = f.Key, true
@@ -61,7 +91,7 @@ func (c *Collection) Check(strict bool) (found map[int][]Finding, err error) {
 	for i := range c.Fences {
 		f := &c.Fences[i]
 		if c.inspected {
-			if fd, bad := Refusal(f.Geometry); bad {
+			if fd, bad := f.Refusal(); bad {
 				fd.Feature, fd.Key = i, f.Key
 				return nil, &RefusedError{fd}
 			}

@@ -1,7 +1,8 @@
-// Package geometry has points, rings and polygons in longitude and latitude, and the exact
-// predicates that decide whether an area holds a point. Edges are straight in degrees. Every
-// decision is exact for the given float64 coordinates. Package fence explains which of two
-// neighbours owns a point on their shared edge.
+// Package geometry has points, lines, rings and polygons in longitude and latitude, and the exact
+// predicates that decide whether an area holds a point and where a path crosses a line. Edges are
+// straight in degrees. Every decision is exact for the given float64 coordinates. Package fence
+// explains which of two neighbours owns a point on their shared edge. Distances are in metres on
+// WGS84: see Metric.
 package geometry
 
 import (

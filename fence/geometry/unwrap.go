@@ -44,6 +44,33 @@ func unwrapPart(part Polygon, pole float64) MultiPolygon {
 	return groupByBox(append(s.join(), s.whole...))
 }
 
+// UnwrapLines returns lines that cross the antimeridian in pieces, cut at it as Unwrap cuts edges.
+func UnwrapLines(ml MultiLine) MultiLine {
+	var out MultiLine
+	for _, l := range ml {
+		out = append(out, unwrapLine(l)...)
+	}
+	return out
+}
+
+func unwrapLine(given Line) MultiLine {
+	var out MultiLine
+	var piece Line
+	for i, p := range given {
+		q := Point{WrapLon(p.Lon), p.Lat}
+		if i > 0 {
+			before := piece[len(piece)-1]
+			if d := crossing(given[i-1], p, before, q); d != 0 {
+				side, cut := math.Copysign(180, float64(d)), cutLat(before, q)
+				out = append(out, append(piece, Point{side, cut}))
+				piece = Line{{-side, cut}}
+			}
+		}
+		piece = append(piece, q)
+	}
+	return append(out, piece)
+}
+
 // splitter cuts the rings of a part into chains between the antimeridian's two sides.
 type splitter struct {
 	whole  Polygon // rings that do not cross

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 	"paddock/fence/track"
 )
 
@@ -20,22 +23,25 @@ import (
 type spread struct {
 	options track.Options
 	sets    []*fence.Set
+	policy  []*track.Policy // of the sets
+	abrupt  bool            // new views come before the work that is due
 	shards  []*track.Shard
 	oracle  *oracle
 }
 
 func newSpread(n int, o track.Options) *spread {
 	s := &spread{options: o}
-	for _, name := range sets {
-		set, _ := fence.NewSet(name, fence.Options{})
+	for i, name := range sets {
+		set, _ := fence.NewSet(name, fence.Options{Kind: fence.Kinds()[(n+i)%len(fence.Kinds())]})
 		s.sets = append(s.sets, set)
 	}
+	s.policy = make([]*track.Policy, len(sets))
 	for range n {
 		shard := track.NewShard(o)
 		shard.SetView(s.view(), 0)
 		s.shards = append(s.shards, shard)
 	}
-	s.oracle = newOracle(o.Initial, track.Millis(o.TTL.Milliseconds()), s.part)
+	s.oracle = newOracle(o, s.part)
 	return s
 }
 
@@ -48,7 +54,7 @@ func (s *spread) part(id string) int {
 func (s *spread) view() *track.View {
 	v := &track.View{}
 	for i, set := range s.sets {
-		v.Sets = append(v.Sets, track.TrackedSet{ID: track.SetID(i), Name: set.Name(), Snapshot: set.Snapshot()})
+		v.Sets = append(v.Sets, track.TrackedSet{ID: track.SetID(i), Name: set.Name(), Snapshot: set.Snapshot(), Policy: s.policy[i]})
 	}
 	return v
 }
@@ -59,6 +65,7 @@ type step struct {
 	remove   string
 	set, key string
 	fence    *fence.Fence // nil, with a key: the fence is deleted
+	policy   *track.Policy
 	now      track.Millis
 }
 
@@ -74,13 +81,20 @@ func (s *spread) play(t testing.TB, st *step) (got, want []string) {
 	}
 	switch {
 	case st.position != nil:
-		want = s.oracle.apply(st.position)
-		_, events = s.shards[s.part(st.position.ID)].Apply(st.position, nil)
+		var outcome, expected track.Outcome
+		expected, want = s.oracle.apply(st.position)
+		outcome, events = s.shards[s.part(st.position.ID)].Apply(st.position, nil)
+		if outcome != expected {
+			t.Errorf("outcome %v, want %v", outcome, expected)
+		}
 	case st.remove != "":
 		want = s.oracle.remove(st.remove, st.now)
 		_, events = s.shards[s.part(st.remove)].Remove("f", st.remove, st.now, nil)
-	case st.key != "":
+	case st.key != "" || st.policy != nil:
 		want = s.oracle.edit(st.now, func() { s.change(t, st) })
+		if !s.abrupt { // what is due goes by the policies before
+			each(func(shard *track.Shard) { shard.Advance(st.now) })
+		}
 		v := s.view()
 		each(func(shard *track.Shard) { shard.SetView(v, st.now) })
 	default:
@@ -88,12 +102,7 @@ func (s *spread) play(t testing.TB, st *step) (got, want []string) {
 		each(func(shard *track.Shard) { shard.Advance(st.now) })
 	}
 	for i := range events {
-		e := &events[i]
-		var prev *geometry.Point
-		if e.HasPrev {
-			prev = &e.Prev
-		}
-		got = append(got, describe(e.ID, e.Kind, e.Reason, fenceName{e.Set, e.Fence.Key}, e.Point, prev, e.At, e.Time, e.Since, e.Seq, e.Visit, e.Props))
+		got = append(got, describe(&events[i], fenceName{events[i].Set, events[i].Fence.Key}))
 	}
 	byObject := func(a, b string) int { return strings.Compare(a[:strings.Index(a, "#")], b[:strings.Index(b, "#")]) }
 	slices.SortStableFunc(got, byObject)
@@ -103,7 +112,12 @@ func (s *spread) play(t testing.TB, st *step) (got, want []string) {
 
 // change makes the step's change of the fences, in the sets and for the oracle.
 func (s *spread) change(t testing.TB, st *step) {
-	set := s.sets[slices.Index(sets, st.set)]
+	at := slices.Index(sets, st.set)
+	set := s.sets[at]
+	if st.policy != nil {
+		s.policy[at], s.oracle.policies[st.set] = st.policy, *st.policy
+		return
+	}
 	if st.fence == nil {
 		set.Delete(st.key)
 		s.oracle.delete(st.set, st.key)
@@ -137,69 +151,139 @@ func (s *spread) move(t *testing.T) {
 // history draws the steps of a history.
 type history struct {
 	*rand.Rand
-	now track.Millis
+	now      track.Millis
+	policies bool                      // the sets have policies, and the fences are small
+	unit     float64                   // degrees of the side of a small fence
+	place    map[string]geometry.Point // of each object, in units
 }
 
-func newHistory(seed uint64) *history {
-	return &history{rand.New(rand.NewPCG(seed, 1)), 1_000_000}
+func newHistory(seed uint64, policies bool) *history {
+	h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), now: 1_000_000, unit: 1, policies: policies, place: map[string]geometry.Point{}}
+	if policies {
+		h.unit = 1.0 / 1024 // 108 m
+	}
+	return h
 }
 
 func (h *history) next() *step {
 	h.now += track.Millis(h.IntN(1500))
 	switch what := h.IntN(40); {
 	case what < 32:
-		p := &track.Position{
-			Fleet: "f", ID: fmt.Sprint("o", h.IntN(9)), Arrived: h.now, Time: h.now - track.Millis(h.IntN(4000)),
-			Lon: float64(h.IntN(9)) / 2, Lat: float64(h.IntN(9)) / 2, // often exactly on a border
-		}
-		if h.IntN(4) == 0 {
-			p.Props = fmt.Appendf(nil, `{"n":%d}`, h.IntN(9))
-			p.Speed = track.Measured(float64(h.IntN(3)))
-		}
-		return &step{position: p, now: h.now}
-	case what < 34:
+		return h.position()
+	case what < 33:
 		return &step{remove: fmt.Sprint("o", h.IntN(9)), now: h.now}
+	case what < 34 && h.policies:
+		p := h.policy()
+		return &step{set: sets[h.IntN(2)], policy: &p, now: h.now}
 	case what < 36:
 		h.now += track.Millis(h.IntN(20_000))
 		return &step{now: h.now}
 	}
 	st := &step{set: sets[h.IntN(2)], key: fmt.Sprint("z", h.IntN(6)), now: h.now}
 	if h.IntN(3) > 0 {
-		sq := square(st.key, float64(h.IntN(4)), float64(h.IntN(4)), float64(1+h.IntN(2)))
+		side := h.unit
+		if h.policies { // no place is exactly as far from a border as a share of the inradius
+			side *= 1.25
+		}
+		sq := square(st.key, float64(h.IntN(4))*side, float64(h.IntN(4))*side, float64(1+h.IntN(2))*side)
 		st.fence = &sq
 	}
 	return st
 }
 
-// TestAgainstTheOracle plays random histories to the tracker, on one shard and on 16, which are
-// replaced now and then by others with the exported state. After each step every field of every
-// event is as the oracle says.
+// position moves an object, often exactly to a border.
+func (h *history) position() *step {
+	id := fmt.Sprint("o", h.IntN(9))
+	at := geometry.Point{Lon: float64(h.IntN(9)) / 2, Lat: float64(h.IntN(9)) / 2}
+	if old := h.place[id]; h.policies && h.IntN(6) > 0 {
+		at = geometry.Point{Lon: old.Lon + float64(h.IntN(5)-2)/8, Lat: old.Lat + float64(h.IntN(5)-2)/8}
+	}
+	h.place[id] = at
+	p := &track.Position{
+		Fleet: "f", ID: id, Arrived: h.now, Time: h.now - track.Millis(h.IntN(4000)), Lon: at.Lon * h.unit, Lat: at.Lat * h.unit,
+	}
+	if h.policies {
+		p.Accuracy = pick(h, track.Measure{}, track.Measure{}, track.Measured(3.3), track.Measured(17.7), track.Measured(150.5))
+		if h.IntN(4) == 0 {
+			p.Lon += (h.Float64() - 0.5) * h.unit / 2
+		}
+	}
+	if h.IntN(4) == 0 {
+		p.Props = fmt.Appendf(nil, `{"n":%d}`, h.IntN(9))
+		p.Speed = track.Measured(float64(h.IntN(3)))
+	}
+	return &step{position: p, now: h.now}
+}
+
+// policy draws a policy.
+func (h *history) policy() track.Policy {
+	const second = time.Second
+	return track.Policy{
+		Fixes:          pick(h, 0, 1, 2, 3),
+		Metres:         pick(h, 0, 7.3, 25.1),
+		Sure:           pick(h, 0, 31.7, 100.3),
+		AccuracyFactor: pick(h, 0, 0.5, 1),
+		MaxAccuracy:    pick(h, 0, 0, 100.0),
+		EnterAfter:     pick(h, 0, 0, 4*second, 15*second),
+		ExitAfter:      pick(h, 0, 0, 4*second, 15*second),
+		MaxSpeed:       pick(h, 0, 7.9, 17.7),
+		MaxGap:         pick(h, 0, 0, 5*second),
+		TTL:            pick(h, 0, 20*second, 40*second),
+		Late:           pick(h, track.LateDrop, track.LateDrop, track.LateHistory, track.LateReorder),
+		Reorder:        pick(h, 2*second, 5*second),
+		Initial:        pick(h, track.InitialNone, track.InitialInside, track.InitialEnter),
+	}
+}
+
+func pick[T any](h *history, of ...T) T { return of[h.IntN(len(of))] }
+
+// number is a number from the environment, or another one.
+func number(t *testing.T, name string, otherwise int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// TestAgainstTheOracle plays random histories to the tracker, on one shard and on up to 16, which
+// are replaced now and then by others with the exported state. After each step every field of
+// every event is as the oracle says.
 func TestAgainstTheOracle(t *testing.T) {
-	for seed := range uint64(10) {
-		for _, initial := range []track.Initial{track.InitialNone, track.InitialInside, track.InitialEnter} {
-			t.Run(fmt.Sprintf("%d/%v", seed, initial), func(t *testing.T) {
-				t.Parallel()
-				o := track.Options{Initial: initial, TTL: 30 * time.Second}
-				h, one, many := newHistory(seed), newSpread(1, o), newSpread(16, o)
-				for n := range 600 {
-					st := h.next()
-					for _, s := range []*spread{one, many} {
-						if got, want := s.play(t, st); !slices.Equal(got, want) {
-							t.Fatalf("step %d, %d shards:\n got %q\nwant %q", n, len(s.shards), got, want)
-						}
-						if h.IntN(50) == 0 {
-							s.move(t)
-						}
+	histories, steps := number(t, "PADDOCK_HISTORIES", 200), number(t, "PADDOCK_STEPS", 1000)
+	if os.Getenv("PADDOCK_HISTORIES") == "" {
+		histories /= sampling.Slowdown
+	}
+	for seed := range uint64(histories) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			o := track.Options{}
+			if seed%4 == 0 {
+				o = track.Options{Initial: track.Initial(seed / 4 % 3), TTL: 30 * time.Second}
+			}
+			h, one, many := newHistory(seed, seed%4 != 0), newSpread(1, o), newSpread(2+int(seed%15), o)
+			for n := range steps {
+				st := h.next()
+				for _, s := range []*spread{one, many} {
+					if got, want := s.play(t, st); !slices.Equal(got, want) || t.Failed() {
+						t.Fatalf("step %d, %d shards:\n got %q\nwant %q", n, len(s.shards), got, want)
+					}
+					if h.IntN(50) == 0 {
+						s.move(t)
 					}
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
 // stateOf returns the exported state of a shard after a history, and the fences.
 func stateOf(t testing.TB, seed uint64, steps int) ([]byte, *track.View) {
-	s, h := newSpread(1, track.Options{Initial: track.InitialEnter, TTL: 30 * time.Second}), newHistory(seed)
+	s, h := newSpread(1, track.Options{Initial: track.InitialEnter, TTL: 30 * time.Second}), newHistory(seed, seed%2 == 0)
 	for range steps {
 		s.play(t, h.next())
 	}

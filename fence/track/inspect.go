@@ -2,6 +2,7 @@ package track
 
 import (
 	"encoding/json"
+	"slices"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
@@ -18,7 +19,18 @@ type Object struct {
 
 	Accuracy, Speed, Heading Measure
 
-	Fences []Visit // ascending by set, then load order
+	Fences  []Visit   // ascending by set, then load order
+	Pending []Pending // in the same order
+}
+
+// Pending is a change of membership that the policy of the set has not confirmed yet.
+type Pending struct {
+	Set   string
+	Fence *fence.Fence
+	Enter bool   // and not exit
+	At    Millis // when the object crossed the boundary
+	Fixes int    // the last contrary ones that counted
+	Due   Millis // when it is confirmed without another fix, 0 if it is not
 }
 
 // Visit is one fence that an object is in.
@@ -116,6 +128,19 @@ func (s *Shard) describe(o *object) Object {
 		d.Fences = append(d.Fences, Visit{
 			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit,
 		})
+	}
+	for i := range o.pending {
+		d.Pending = append(d.Pending, o.describe(&o.pending[i]))
+	}
+	return d
+}
+
+func (o *object) describe(p *pending) Pending {
+	set := o.view.find(p.set)
+	member := slices.ContainsFunc(o.members, func(m membership) bool { return m.compare(p.set, p.ref) == 0 })
+	d := Pending{Set: set.Name, Fence: set.Snapshot.Fence(p.ref), Enter: !member, At: p.at, Fixes: p.fixes}
+	if p.timed() {
+		d.Due = p.due
 	}
 	return d
 }

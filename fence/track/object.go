@@ -23,7 +23,7 @@ const (
 	// Dwelling: slower than 0.5 m/s by its own report, or within 15 m of one
 	// place for a minute.
 	Dwelling
-	// Silent: unheard for Options.TTL.
+	// Silent: unheard for the longest TTL of all sets, if each has one.
 	Silent
 	// Unknown: it has reported no speed, and has not been seen to move or to stand yet.
 	Unknown
@@ -53,6 +53,11 @@ type object struct {
 	gone    bool         // removed; only its place in Shard.order is left
 	view    *View        // of the memberships
 	members []membership // ascending by set, then ref
+	pending []pending    // in the same order
+	more    *extra       // nil for most objects
+
+	due  Millis // earliest deadline, if slot is not 0
+	slot int    // place in Shard.timers, from 1
 
 	earlier, later *object // neighbours in the arrivalList
 }
@@ -89,38 +94,4 @@ func metres(a, b geometry.Point) float64 {
 	dx := (b.Lon - a.Lon) * math.Cos(a.Lat*math.Pi/180)
 	dy := b.Lat - a.Lat
 	return perDegree * math.Hypot(dx, dy)
-}
-
-// arrivalList orders objects by when they were last heard, so that expiry looks
-// at no object that is not due.
-type arrivalList struct{ first, last *object }
-
-// touch moves o to the end, or puts it there.
-func (l *arrivalList) touch(o *object) {
-	if l.last == o {
-		return
-	}
-	l.remove(o)
-	o.earlier = l.last
-	if l.last != nil {
-		l.last.later = o
-	} else {
-		l.first = o
-	}
-	l.last = o
-}
-
-// remove takes o out; it may be out already.
-func (l *arrivalList) remove(o *object) {
-	if o.earlier != nil {
-		o.earlier.later = o.later
-	} else if l.first == o {
-		l.first = o.later
-	}
-	if o.later != nil {
-		o.later.earlier = o.earlier
-	} else if l.last == o {
-		l.last = o.earlier
-	}
-	o.earlier, o.later = nil, nil
 }

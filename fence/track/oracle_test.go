@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
+	"reflect"
 	"slices"
 
 	"paddock/fence"
@@ -16,9 +16,9 @@ import (
 // oracle is a second tracker, written from the documents alone: lists that are walked from end to
 // end, and rational arithmetic in place of an index.
 type oracle struct {
-	initial track.Initial
-	ttl     track.Millis
-	part    func(id string) int // partition of an object
+	options  track.Options
+	policies map[string]track.Policy // by set
+	part     func(id string) int     // partition of an object
 
 	now     track.Millis
 	fences  []oracleFence // by set, then load order
@@ -34,12 +34,15 @@ type oracleFence struct {
 }
 
 type oracleObject struct {
-	last    track.Position
-	props   json.RawMessage
-	arrived track.Millis
-	seq     uint64
-	in      map[fenceName]visit
-	silent  bool
+	last     track.Position
+	props    json.RawMessage
+	arrived  track.Millis
+	seq      uint64
+	in       map[fenceName]visit
+	contrary map[fenceName]*contrary
+	silent   bool             // for all sets
+	held     []waitingFix     // by their time
+	outliers []track.Position // in a row, each fits the one before
 }
 
 type fenceName struct{ set, key string }
@@ -50,12 +53,50 @@ type visit struct {
 	order [2]int // of the set and of the fence, which orders events of the same time
 }
 
-func newOracle(initial track.Initial, ttl track.Millis, part func(id string) int) *oracle {
-	return &oracle{initial: initial, ttl: ttl, part: part, objects: map[string]*oracleObject{}, removed: map[int]uint64{}}
+// contrary is a row of fixes that all say that a membership is wrong.
+type contrary struct {
+	enters  bool
+	crossed track.Millis
+	fixes   []contraryFix
+	order   [2]int
+}
+
+type contraryFix struct {
+	time, arrived track.Millis
+	counts, sure  bool
+}
+
+type waitingFix struct {
+	track.Position
+	until track.Millis
+}
+
+func newOracle(options track.Options, part func(id string) int) *oracle {
+	return &oracle{
+		options: options, part: part, policies: map[string]track.Policy{},
+		objects: map[string]*oracleObject{}, removed: map[int]uint64{},
+	}
 }
 
 // sets is the order in which the tests add sets.
 var sets = []string{"s", "t"}
+
+// policy is the policy of a set with the overrides of the options.
+func (o *oracle) policy(set string) track.Policy {
+	p := o.policies[set]
+	if o.options.TTL > 0 {
+		p.TTL = o.options.TTL
+	}
+	if o.options.MaxGap > 0 {
+		p.MaxGap = o.options.MaxGap
+	}
+	if o.options.Initial != track.InitialNone || o.options.NoInitial {
+		p.Initial = o.options.Initial
+	}
+	return p
+}
+
+func (o *oracle) ttl(set string) track.Millis { return track.Millis(o.policy(set).TTL.Milliseconds()) }
 
 // put adds a fence, or replaces the geometry of one, which keeps its place.
 func (o *oracle) put(set string, f fence.Fence) {
@@ -83,6 +124,8 @@ func (o *oracle) holding(p geometry.Point) map[fenceName]oracleFence {
 	return in
 }
 
+func orderOf(f oracleFence) [2]int { return [2]int{slices.Index(sets, f.set), f.order} }
+
 // happening is an event before it has its number.
 type happening struct {
 	kind   track.Kind
@@ -94,8 +137,14 @@ type happening struct {
 	order  [2]int
 }
 
+// telling is what the events of one moment have in common.
+type telling struct {
+	time, arrived track.Millis
+	prev          *geometry.Point
+}
+
 // tell orders what happened to an object by kind, time and load order, and numbers it.
-func (o *oracle) tell(id string, obj *oracleObject, all []happening, t track.Millis, prev *geometry.Point) (lines []string) {
+func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) (lines []string) {
 	slices.SortFunc(all, func(a, b happening) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.at, b.at), slices.Compare(a.order[:], b.order[:]))
 	})
@@ -107,110 +156,48 @@ func (o *oracle) tell(id string, obj *oracleObject, all []happening, t track.Mil
 			v.seq = obj.seq
 			obj.in[h.name] = v
 		}
-		lines = append(lines, describe(id, h.kind, h.reason, h.name, geometry.Point{Lon: obj.last.Lon, Lat: obj.last.Lat}, prev, h.at, t, h.since, obj.seq, h.visit, obj.props))
+		e := &track.Event{
+			ID: id, Kind: h.kind, Reason: h.reason, Point: pointOf(&obj.last), At: h.at, Time: t.time,
+			Since: h.since, Seq: obj.seq, Visit: h.visit, Props: obj.props, Arrived: t.arrived,
+		}
+		if t.prev != nil {
+			e.Prev, e.HasPrev = *t.prev, true
+		}
+		lines = append(lines, describe(e, h.name))
 	}
 	return lines
 }
 
-func describe(id string, kind track.Kind, reason track.Reason, f fenceName, at geometry.Point, prev *geometry.Point, crossed, t, since track.Millis, seq, visit uint64, props json.RawMessage) string {
+func pointOf(p *track.Position) geometry.Point { return geometry.Point{Lon: p.Lon, Lat: p.Lat} }
+
+// describe writes all of an event in the fence.
+func describe(e *track.Event, f fenceName) string {
 	from := "-"
-	if prev != nil {
-		from = fmt.Sprint(*prev)
+	if e.HasPrev {
+		from = fmt.Sprint(e.Prev)
 	}
-	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d since %d visit %d from %s to %v props %s", id, seq, kind, f.set, f.key, reason, crossed, t, since, visit, from, at, props)
+	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s",
+		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props)
 }
 
-// exits ends visits, all for one reason.
-func (o *oracle) exits(obj *oracleObject, reason track.Reason, at track.Millis) (all []happening) {
+// exits ends the visits to some sets, all for one reason, and forgets what was contrary there.
+func (o *oracle) exits(obj *oracleObject, reason track.Reason, at track.Millis, in func(set string) bool) (all []happening) {
 	for name, v := range obj.in {
-		all = append(all, happening{track.Exit, reason, name, max(at, v.since), v.since, v.seq, v.order})
-	}
-	obj.in = map[fenceName]visit{}
-	return all
-}
-
-func (o *oracle) expire(id string, obj *oracleObject) []string {
-	if o.ttl == 0 || obj.silent || obj.arrived+o.ttl > o.now {
-		return nil
-	}
-	obj.silent = true
-	at := obj.arrived + o.ttl
-	return o.tell(id, obj, o.exits(obj, track.TTL, at), at, nil)
-}
-
-func (o *oracle) apply(p *track.Position) (lines []string) {
-	obj, known := o.objects[p.ID]
-	if known && p.Time <= obj.last.Time {
-		return nil
-	}
-	o.now = max(o.now, p.Arrived)
-	if !known {
-		obj = &oracleObject{seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}}
-		o.objects[p.ID] = obj
-	} else {
-		lines = o.expire(p.ID, obj)
-	}
-	unseen, from := !known || obj.silent, obj.last
-	obj.silent, obj.last, obj.arrived = false, *p, o.now
-	if p.Props != nil {
-		obj.props = p.Props
-	}
-	point, before := geometry.Point{Lon: p.Lon, Lat: p.Lat}, geometry.Point{Lon: from.Lon, Lat: from.Lat}
-	crossed := func(f fence.Fence) track.Millis {
-		if unseen {
-			return p.Time
-		}
-		return crossing(f.Geometry, before, point, from.Time, p.Time)
-	}
-	after := o.holding(point)
-	var all []happening
-	for name, v := range obj.in {
-		if _, still := after[name]; !still {
-			at := max(crossed(o.named(name)), v.since)
-			all = append(all, happening{track.Exit, track.Move, name, at, v.since, v.seq, v.order})
+		if in(name.set) {
+			all = append(all, happening{track.Exit, reason, name, max(at, v.since), v.since, v.seq, v.order})
 			delete(obj.in, name)
 		}
 	}
-	for name, f := range after {
-		if _, was := obj.in[name]; was {
-			continue
-		}
-		at := crossed(f.fence)
-		h := happening{track.Enter, track.Move, name, at, at, 0, orderOf(f)}
-		obj.in[name] = visit{since: at, order: h.order}
-		if !known {
-			h.reason = track.FirstSeen
-			switch o.initial {
-			case track.InitialNone:
-				continue
-			case track.InitialInside:
-				h.kind = track.Inside
-			}
-		}
-		all = append(all, h)
-	}
-	prev := &before
-	if !known {
-		prev = nil
-	}
-	return append(lines, o.tell(p.ID, obj, all, p.Time, prev)...)
+	maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool { return in(name.set) })
+	return all
 }
 
-func orderOf(f oracleFence) [2]int { return [2]int{slices.Index(sets, f.set), f.order} }
-
-func (o *oracle) named(name fenceName) fence.Fence {
-	for _, f := range o.fences {
-		if f.set == name.set && f.fence.Key == name.key {
-			return f.fence
-		}
-	}
-	panic("a visit to a fence that is not there")
-}
+func anySet(string) bool { return true }
 
 func (o *oracle) advance(now track.Millis) (lines []string) {
 	o.now = max(o.now, now)
-	for id, obj := range o.objects {
-		lines = append(lines, o.expire(id, obj)...)
+	for _, id := range slices.Sorted(maps.Keys(o.objects)) {
+		lines = append(lines, o.due(id, o.objects[id])...)
 	}
 	return lines
 }
@@ -221,138 +208,73 @@ func (o *oracle) remove(id string, now track.Millis) (lines []string) {
 		return nil
 	}
 	o.now = max(o.now, now)
-	lines = o.expire(id, obj)
-	lines = append(lines, o.tell(id, obj, o.exits(obj, track.ObjectRemoved, o.now), o.now, nil)...)
+	lines = o.due(id, obj)
+	all := o.exits(obj, track.ObjectRemoved, o.now, anySet)
+	lines = append(lines, o.tell(id, obj, all, telling{time: o.now, arrived: o.now})...)
 	delete(o.objects, id)
 	o.removed[o.part(id)] = max(o.removed[o.part(id)], obj.seq)
 	return lines
 }
 
-// edit changes the fences, and judges every object where it stands.
+// edit changes the fences and policies. It judges every object where it stands by the fences that
+// are new, changed or gone.
 func (o *oracle) edit(now track.Millis, change func()) (lines []string) {
 	lines = o.advance(now)
-	before := map[fenceName]bool{}
-	for _, f := range o.fences {
-		before[fenceName{f.set, f.fence.Key}] = true
-	}
+	before, policies := slices.Clone(o.fences), maps.Clone(o.policies)
 	change()
-	there := map[fenceName]bool{}
-	for _, f := range o.fences {
-		there[fenceName{f.set, f.fence.Key}] = true
-	}
 	for _, id := range slices.Sorted(maps.Keys(o.objects)) {
 		obj := o.objects[id]
+		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool { return o.policies[name.set] != policies[name.set] })
+		lines = append(lines, o.due(id, obj)...)
 		if obj.silent {
 			continue
 		}
-		after := o.holding(geometry.Point{Lon: obj.last.Lon, Lat: obj.last.Lat})
 		var all []happening
-		for name, v := range obj.in {
-			if _, still := after[name]; still {
-				continue
+		for _, set := range sets {
+			if ttl := o.ttl(set); ttl == 0 || obj.arrived+ttl > o.now {
+				all = append(all, o.judge(obj, set, before)...)
 			}
-			reason := track.FenceRemoved
-			if there[name] {
-				reason = track.FenceChanged
-			}
-			all = append(all, happening{track.Exit, reason, name, max(o.now, v.since), v.since, v.seq, v.order})
-			delete(obj.in, name)
 		}
-		for name, f := range after {
-			if _, was := obj.in[name]; was {
-				continue
-			}
-			reason := track.FenceAdded
-			if before[name] {
-				reason = track.FenceChanged
-			}
-			obj.in[name] = visit{since: o.now, order: orderOf(f)}
-			all = append(all, happening{track.Enter, reason, name, o.now, o.now, 0, orderOf(f)})
-		}
-		lines = append(lines, o.tell(id, obj, all, o.now, nil)...)
+		lines = append(lines, o.tell(id, obj, all, telling{time: o.now, arrived: o.now})...)
 	}
 	return lines
 }
 
-// holds decides by the half-open rule: a point is in a polygon if a ray to the east crosses its
-// edges an odd number of times, where an edge has its southern end and not its northern one.
-func holds(area geometry.MultiPolygon, p geometry.Point) bool {
-	for _, polygon := range area {
-		odd := false
-		for _, ring := range polygon {
-			for i, a := range ring {
-				b := ring[(i+1)%len(ring)]
-				if a.Lat > b.Lat {
-					a, b = b, a
-				}
-				if p.Lat < a.Lat || p.Lat >= b.Lat {
-					continue
-				}
-				share := quotient(p.Lat, a.Lat, b.Lat, a.Lat)
-				lon := new(big.Rat).Add(exact(a.Lon), share.Mul(share, difference(b.Lon, a.Lon)))
-				odd = odd != (exact(p.Lon).Cmp(lon) < 0)
-			}
+// judge compares memberships in the changed fences of a set with the place of the object.
+func (o *oracle) judge(obj *oracleObject, set string, before []oracleFence) (all []happening) {
+	after := o.holding(pointOf(&obj.last))
+	for _, f := range before {
+		name := fenceName{set, f.fence.Key}
+		i := slices.IndexFunc(o.fences, func(g oracleFence) bool { return g.set == f.set && g.order == f.order })
+		if f.set != set || i >= 0 && reflect.DeepEqual(o.fences[i].fence.Geometry, f.fence.Geometry) {
+			continue
 		}
-		if odd {
-			return true
+		delete(obj.contrary, name)
+		v, was := obj.in[name]
+		if _, is := after[name]; !was || is {
+			continue
 		}
-	}
-	return false
-}
-
-// crossing returns the time of the last crossing of the path from a to b with the boundary.
-func crossing(area geometry.MultiPolygon, a, b geometry.Point, from, to track.Millis) track.Millis {
-	const maxGap = 600_000
-	if to-from > maxGap || max(a.Lon, b.Lon)-min(a.Lon, b.Lon) > 180 {
-		return to
-	}
-	var last *big.Rat
-	for _, polygon := range area {
-		for _, ring := range polygon {
-			for i, p := range ring {
-				q := ring[(i+1)%len(ring)]
-				if u := meeting(a, b, p, q); u != nil && (last == nil || u.Cmp(last) > 0) {
-					last = u
-				}
-			}
+		reason := track.FenceRemoved
+		if i >= 0 {
+			reason = track.FenceChanged
 		}
+		all = append(all, happening{track.Exit, reason, name, max(o.now, v.since), v.since, v.seq, v.order})
+		delete(obj.in, name)
 	}
-	if last == nil {
-		return to
-	}
-	// Round to the millisecond, halves up.
-	last.Mul(last, big.NewRat(int64(to-from), 1))
-	last.Add(last, big.NewRat(1, 2))
-	return from + track.Millis(new(big.Int).Div(last.Num(), last.Denom()).Int64())
-}
-
-// meeting returns the share of a-b at which it meets p-q; nil if it does not, or is parallel.
-func meeting(a, b, p, q geometry.Point) *big.Rat {
-	dx, dy := difference(b.Lon, a.Lon), difference(b.Lat, a.Lat)
-	ex, ey := difference(q.Lon, p.Lon), difference(q.Lat, p.Lat)
-	fx, fy := difference(p.Lon, a.Lon), difference(p.Lat, a.Lat)
-	cross := func(x1, y1, x2, y2 *big.Rat) *big.Rat {
-		return new(big.Rat).Sub(new(big.Rat).Mul(x1, y2), new(big.Rat).Mul(y1, x2))
-	}
-	det := cross(dx, dy, ex, ey)
-	if det.Sign() == 0 {
-		return nil
-	}
-	u := new(big.Rat).Quo(cross(fx, fy, ex, ey), det)
-	v := new(big.Rat).Quo(cross(fx, fy, dx, dy), det)
-	for _, share := range []*big.Rat{u, v} {
-		if share.Sign() < 0 || share.Cmp(big.NewRat(1, 1)) > 0 {
-			return nil
+	for name, f := range after {
+		i := slices.IndexFunc(before, func(g oracleFence) bool { return g.set == f.set && g.order == f.order })
+		if name.set != set || i >= 0 && reflect.DeepEqual(before[i].fence.Geometry, f.fence.Geometry) {
+			continue
 		}
+		if _, was := obj.in[name]; was {
+			continue
+		}
+		reason := track.FenceAdded
+		if i >= 0 {
+			reason = track.FenceChanged
+		}
+		obj.in[name] = visit{since: o.now, order: orderOf(f)}
+		all = append(all, happening{track.Enter, reason, name, o.now, o.now, 0, orderOf(f)})
 	}
-	return u
-}
-
-func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-
-func difference(x, y float64) *big.Rat { return new(big.Rat).Sub(exact(x), exact(y)) }
-
-// quotient returns (a-b) / (c-d).
-func quotient(a, b, c, d float64) *big.Rat {
-	return new(big.Rat).Quo(difference(a, b), difference(c, d))
+	return all
 }

@@ -12,11 +12,11 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 		return false, events
 	}
 	s.Advance(now)
-	if s.overdue(o) {
-		events = s.expire(o, events)
-	}
+	events = s.catchUp(o, events)
 	events = s.renew(o, events)
 	events = s.leaveAll(o, cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}, events)
+	o.more = nil
+	s.arm(o)
 	if o.silent {
 		s.silent--
 	}
@@ -24,10 +24,19 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	delete(s.objects, key{o.fleet, o.id})
 	// The place stays: nothing that walks over the objects meets a hole. As a silent object
 	// without memberships it is passed by.
-	o.gone, o.silent, o.members, o.props = true, true, nil, nil
+	o.gone, o.silent, o.members, o.pending, o.props = true, true, nil, nil, nil
 	s.free = append(s.free, o.handle)
 	s.numbers = max(s.numbers, o.seq)
 	return true, events
+}
+
+// leaveAll ends every membership of the object, and forgets its pending changes.
+func (s *Shard) leaveAll(o *object, c cause, events []Event) []Event {
+	s.begin()
+	for i := range o.members {
+		s.leave(o, &o.members[i], c.at, c)
+	}
+	return s.finish(o, c, events)
 }
 
 // place gives a new object its handle: one that is free, or the next.

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"cmp"
 	"slices"
 
 	"paddock/fence"
@@ -15,165 +14,142 @@ type cause struct {
 	arrived  Millis // at this process
 	from     geometry.Point
 	fromTime Millis
-	unseen   bool // the object was silent: nothing is known of its path
-	edited   bool // the fences changed and not the object, whose view is the one before
+	heard    Millis // when the fix before arrived
+	unseen   bool   // nothing is known of the object's path
+	edited   bool   // the fences changed and not the object, whose view is the one before
+	timed    bool   // time passed and there was no fix
 }
 
-// change is one membership that begins or ends, before it has become an event.
-type change struct {
-	kind   Kind
-	reason Reason
-	set    string
-	fence  *fence.Fence
-	at     Millis
-	since  Millis
-	visit  uint64
-	member int // index in Shard.members, for one that begins
-}
-
-// settle compares the fences that hold the object with its memberships, appends the difference as
-// events and stores the new memberships.
+// settle compares the fences that hold the object with its memberships. It appends the
+// differences that the policies confirm as events, and stores the new memberships.
 func (s *Shard) settle(o *object, c cause, events []Event) []Event {
-	s.members, s.changes = s.members[:0], s.changes[:0]
+	s.begin()
 	was := o.members
 	for i := range s.view.Sets {
 		set := &s.view.Sets[i]
-		s.refs = set.Snapshot.Append(s.refs[:0], o.point.Lon, o.point.Lat)
-		for _, ref := range s.refs {
-			for len(was) > 0 && was[0].compare(set.ID, ref) < 0 {
-				s.leave(o, &was[0], c)
-				was = was[1:]
-			}
-			if len(was) > 0 && was[0].compare(set.ID, ref) == 0 {
-				s.members = append(s.members, was[0])
-				was = was[1:]
-				continue
-			}
-			s.enter(o, set, ref, c)
+		for len(was) > 0 && was[0].set < set.ID { // the set is gone
+			s.leave(o, &was[0], c.at, c)
+			was = was[1:]
 		}
+		n := 0
+		for n < len(was) && was[n].set == set.ID {
+			n++
+		}
+		s.settleSet(o, set, &s.plan.sets[i], was[:n], &c)
+		was = was[n:]
 	}
 	for i := range was {
-		s.leave(o, &was[i], c)
+		s.leave(o, &was[i], c.at, c)
 	}
-	events = s.emit(o, c, events)
-	o.members, o.view = store(o.members, s.members), s.view
-	s.members, s.refs = trim(s.members), trim(s.refs)
+	events = s.finish(o, c, events)
+	o.view = s.view
+	s.refs = trim(s.refs)
 	return events
 }
 
-const (
-	// keptScratch is how many elements a slice of scratch keeps room for. An object
-	// that is in more fences has it made again.
-	keptScratch = 4096
-	// keptRoom is how many elements the memberships of an object keep room for
-	// when they become fewer.
-	keptRoom = 16
-)
-
-// store returns src in the place of dst, unless that has far too much room.
-func store(dst, src []membership) []membership {
-	if cap(dst) > keptRoom && cap(dst) > 4*len(src) {
-		dst = nil
-	}
-	return append(dst[:0], src...)
-}
-
-// trim returns s, or nil if it has grown beyond what is kept.
-func trim[T any](s []T) []T {
-	if cap(s) > keptScratch {
-		return nil
-	}
-	return s
-}
-
-// leaveAll ends every membership of the object.
-func (s *Shard) leaveAll(o *object, c cause, events []Event) []Event {
-	s.members, s.changes = s.members[:0], s.changes[:0]
-	for i := range o.members {
-		s.leave(o, &o.members[i], c)
-	}
-	o.members = store(o.members, nil)
-	return s.emit(o, c, events)
-}
-
-func (s *Shard) leave(o *object, m *membership, c cause) {
-	reason, at := c.reason, c.at
+// settleSet is settle for one set, in which the object has these memberships.
+func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership, c *cause) {
 	if c.edited {
-		reason = FenceRemoved
-		if set := s.view.find(m.set); set != nil && set.Snapshot.Fence(m.ref) != nil {
-			reason = FenceChanged
-		}
+		s.keepPending(o, set)
 	}
-	set := o.view.find(m.set)
-	f := set.Snapshot.Fence(m.ref)
-	if c.reason == Move && !c.edited {
-		at = s.crossing(o, f, c)
-	}
-	// A visit that began by this process's clock may end by a device's that is
-	// behind; it does not end before it began.
-	at = max(at, m.since)
-	s.changes = append(s.changes, change{
-		kind: Exit, reason: reason, set: set.Name, fence: f,
-		at: at, since: m.since, visit: m.visit, member: -1,
-	})
-}
-
-func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, c cause) {
-	kind, reason, at := Enter, c.reason, c.at
-	f := set.Snapshot.Fence(ref)
-	switch {
-	case c.edited:
-		reason = FenceAdded
-		if old := o.view.find(set.ID); old != nil && old.Snapshot.Fence(ref) != nil {
-			reason = FenceChanged
-		}
-	case c.reason == Move:
-		at = s.crossing(o, f, c)
-	case c.reason == FirstSeen && s.opts.Initial == InitialInside:
-		kind = Inside
-	}
-	s.members = append(s.members, membership{set: set.ID, ref: ref, since: at})
-	if c.reason == FirstSeen && !c.edited && s.opts.Initial == InitialNone {
+	if !s.says(o, set, t, c) {
+		s.members = append(s.members, was...)
 		return
 	}
-	s.changes = append(s.changes, change{
-		kind: kind, reason: reason, set: set.Name, fence: f,
-		at: at, since: at, member: len(s.members) - 1,
+	s.refs = set.Snapshot.Append(s.refs[:0], o.point.Lon, o.point.Lat)
+	refs := s.refs
+	for len(was) > 0 || len(refs) > 0 {
+		switch {
+		case len(refs) == 0 || len(was) > 0 && was[0].ref < refs[0]:
+			if at, confirmed := s.judge(o, set, t, was[0].ref, false, c); confirmed {
+				s.leave(o, &was[0], at, *c)
+			} else {
+				s.members = append(s.members, was[0])
+			}
+			was = was[1:]
+		case len(was) == 0 || refs[0] < was[0].ref:
+			if at, confirmed := s.judge(o, set, t, refs[0], true, c); confirmed {
+				s.enter(o, set, refs[0], t.Initial, at, *c)
+			}
+			refs = refs[1:]
+		default:
+			s.members = append(s.members, was[0])
+			was, refs = was[1:], refs[1:]
+		}
+	}
+}
+
+// says reports whether the cause can change memberships in a set. If a fix does not, the pending
+// changes stay. New fences say nothing about an object that was silent before them.
+func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
+	if !c.edited {
+		if !t.ignores(o.accuracy) {
+			return true
+		}
+		for i := range o.pending {
+			if o.pending[i].set == set.ID {
+				s.pending = append(s.pending, o.pending[i])
+			}
+		}
+		return false
+	}
+	old := o.view.find(set.ID)
+	return (old == nil || old.Snapshot != set.Snapshot) && !(t.ttl > 0 && o.arrived+t.ttl <= s.edited)
+}
+
+// keepPending keeps the pending changes for fences of a set that are as they were, if its policy
+// is.
+func (s *Shard) keepPending(o *object, set *TrackedSet) {
+	old := o.view.find(set.ID)
+	for i := range o.pending {
+		if p := &o.pending[i]; p.set == set.ID && samePolicy(old, set) && !isChanged(old, set, p.ref) {
+			s.pending = append(s.pending, *p)
+		}
+	}
+}
+
+func samePolicy(a, b *TrackedSet) bool {
+	return a != nil && policyOf(a) == policyOf(b)
+}
+
+func policyOf(t *TrackedSet) Policy {
+	if t.Policy == nil {
+		return raw
+	}
+	return *t.Policy
+}
+
+// judge decides about one difference between a membership and the place of the object: whether
+// the membership changes, and when.
+func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
+	switch {
+	case c.edited:
+		return c.at, isChanged(o.view.find(set.ID), set, ref)
+	case t.atOnce || c.reason == FirstSeen:
+		return s.crossing(o, t, set.Snapshot.Fence(ref), c), true
+	}
+	return s.weigh(o, t, set, ref, enter, c)
+}
+
+// isChanged reports whether a fence is not the same area in two states of its set.
+func isChanged(before, after *TrackedSet, ref fence.Ref) bool {
+	if before == nil {
+		return true
+	}
+	a, b := before.Snapshot.Fence(ref), after.Snapshot.Fence(ref)
+	return a != b && (a == nil || b == nil || !sameArea(a.Geometry, b.Geometry))
+}
+
+func sameArea(a, b geometry.MultiPolygon) bool {
+	return slices.EqualFunc(a, b, func(p, q geometry.Polygon) bool {
+		return slices.EqualFunc(p, q, func(r, s geometry.Ring) bool { return slices.Equal(r, s) })
 	})
 }
 
-func (s *Shard) crossing(o *object, f *fence.Fence, c cause) Millis {
-	if c.unseen {
+// crossing dates the change of a membership by a fix.
+func (s *Shard) crossing(o *object, t *terms, f *fence.Fence, c *cause) Millis {
+	if c.unseen || t.ttl > 0 && c.heard+t.ttl <= s.now {
 		return c.at
 	}
-	return crossingTime(f.Geometry, c.from, o.point, c.fromTime, o.time, s.maxGap)
-}
-
-// emit turns the changes into numbered events: by kind, then time; the sort is
-// stable, so load order decides the rest.
-func (s *Shard) emit(o *object, c cause, events []Event) []Event {
-	slices.SortStableFunc(s.changes, func(a, b change) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.at, b.at))
-	})
-	for i := range s.changes {
-		ch := &s.changes[i]
-		o.seq++
-		visit := ch.visit
-		if ch.kind == Enter {
-			visit = o.seq
-			s.members[ch.member].visit = visit
-		}
-		e := Event{
-			Kind: ch.kind, Reason: ch.reason, Set: ch.set, Fence: ch.fence,
-			Fleet: o.fleet, ID: o.id, Props: o.props,
-			Point: o.point, At: ch.at, Time: c.time, Since: ch.since,
-			Arrived: c.arrived, Seq: o.seq, Visit: visit,
-		}
-		if ch.reason == Move {
-			e.Prev, e.HasPrev = c.from, true
-		}
-		events = append(events, e)
-	}
-	s.changes = trim(s.changes)
-	return events
+	return crossingTime(f.Geometry, c.from, o.point, c.fromTime, o.time, t.gap)
 }

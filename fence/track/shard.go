@@ -2,15 +2,10 @@ package track
 
 import (
 	"strings"
-	"time"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
 )
-
-// defaultMaxGap is the silence beyond which a straight line between two fixes
-// says nothing about when the object crossed.
-const defaultMaxGap = 10 * time.Minute
 
 // key names an object.
 type key struct{ fleet, id string }
@@ -18,13 +13,12 @@ type key struct{ fleet, id string }
 // Shard holds the state of some objects and folds what happens into events.
 // One goroutine at a time may use it.
 //
-// Invariant: every membership of every object refers to a fence of that object's
-// view that holds the object's stored position. An object's view is the shard's,
-// or an earlier one that Step has not replaced yet.
+// An object is a member of a fence of its view: one that holds its stored position, or one that
+// the policy has not confirmed that it left. An object's view is the shard's, or an earlier one
+// that Step has not replaced yet.
 type Shard struct {
-	opts   Options
-	maxGap Millis
-	ttl    Millis
+	opts Options
+	plan plan // of opts and view
 
 	view    *View
 	edited  Millis // when view took the place of the one before
@@ -35,6 +29,7 @@ type Shard struct {
 	numbers uint64      // the last event of the objects that are gone had at most this Seq
 	heard   arrivalList // objects that are not silent, longest unheard first
 	silent  int
+	timers  timers // objects that have deadlines
 
 	next   int // index in order of the next object that Step brings to view
 	behind int // number of objects from next on, round the end, that may have an earlier view
@@ -42,24 +37,31 @@ type Shard struct {
 	// scratch, valid within one call
 	refs    []fence.Ref
 	members []membership
+	pending []pending
 	changes []change
+	inradii map[*fence.Fence]float64
 }
 
 // NewShard returns a shard without objects and without fences.
 func NewShard(o Options) *Shard {
-	s := &Shard{view: &View{}, objects: make(map[key]*object)}
+	s := &Shard{view: &View{}, objects: make(map[key]*object), inradii: map[*fence.Fence]float64{}}
 	s.SetOptions(o)
 	return s
 }
 
-// SetOptions puts other options in place of those of NewShard. They hold for later inputs: objects
-// beyond a lower bound stay, and a shorter TTL makes objects silent at the next Step.
+// SetOptions puts other options in place of those of NewShard. They hold for later inputs:
+// objects beyond a lower bound stay, and a shorter TTL makes objects silent at the next Step.
 func (s *Shard) SetOptions(o Options) {
-	gap := o.MaxGap
-	if gap == 0 {
-		gap = defaultMaxGap
+	s.opts = o
+	s.replan()
+}
+
+// replan derives the plan again. With other TTLs it begins again to look for silent objects.
+func (s *Shard) replan() {
+	old := s.plan
+	if s.plan = newPlan(s.view, &s.opts); !s.plan.sameSilence(&old) {
+		s.heard.reset(len(s.plan.ttls))
 	}
-	s.opts, s.maxGap, s.ttl = o, Millis(gap.Milliseconds()), Millis(o.TTL.Milliseconds())
 }
 
 // Len is the number of objects known.
@@ -68,47 +70,20 @@ func (s *Shard) Len() int { return len(s.order) - len(s.free) }
 // Silent is the number of objects whose TTL has passed.
 func (s *Shard) Silent() int { return s.silent }
 
-// Apply folds one fix and appends the events that it causes: exits, then
-// enters, each by time of crossing, then load order.
-func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
-	o, known := s.objects[key{p.Fleet, p.ID}]
-	if known && p.Time <= o.time {
-		return Late, events
-	}
-	if !known {
-		if !s.hasRoom() {
-			return Full, events
-		}
-		o = s.add(p)
-	}
-	s.Advance(p.Arrived)
-	if s.overdue(o) {
-		events = s.expire(o, events)
-	}
-	events = s.renew(o, events)
-	c := cause{reason: Move, at: p.Time, time: p.Time, arrived: p.Arrived, from: o.point, fromTime: o.time}
-	if !known {
-		c.reason = FirstSeen
-	}
-	if o.silent { // its exits were reported; its way back was not observed
-		o.silent, c.unseen = false, true
-		s.silent--
-	}
-	o.take(p, s.now)
-	s.heard.touch(o)
-	return Accepted, s.settle(o, c, events)
-}
-
-// Advance moves the time on. The exits of objects that have been silent for Options.TTL come out of
-// Step. The time does not go back: a now before an earlier one changes nothing.
+// Advance moves the time on. The events of deadlines until then come out of Step. The time does not
+// go back: a now before an earlier one changes nothing.
 func (s *Shard) Advance(now Millis) { s.now = max(s.now, now) }
 
-// Due returns the time at which Advance makes the next object silent. ok is false if there is none.
+// Due returns the time of the next deadline: of silence, of a pending change, or of a fix that
+// waits for older ones. Step does the work from then on. ok is false if there is none.
 func (s *Shard) Due() (at Millis, ok bool) {
-	if o := s.heard.first; o != nil && s.ttl > 0 {
-		return o.arrived + s.ttl, true
+	if len(s.timers) > 0 {
+		at, ok = s.timers[0].due, true
 	}
-	return 0, false
+	if o, _, silent := s.nextSilence(); o != nil && (!ok || silent < at) {
+		at, ok = silent, true
+	}
+	return at, ok
 }
 
 // SetView puts new fences in place of the old ones. What that changes for the
@@ -123,25 +98,24 @@ func (s *Shard) SetView(v *View, now Millis) {
 		s.next = 0 // the order of the events does not depend on earlier changes
 	}
 	s.view, s.edited, s.behind = v, s.now, len(s.order)
+	s.replan()
 }
 
 // stepWork is how many objects and memberships one Step looks at.
 const stepWork = 1024
 
 // Step does a part of what SetView and Advance have made due, and appends the
-// events of it: exits of silent objects, then the changes that new fences bring.
-// It reports whether more is due. A part appends most events, and those of its
+// events of it: what deadlines ask for, in the order of time, then the changes that new fences
+// bring. It reports whether more is due. A part appends most events, and those of its
 // last object beyond them, and takes less than a millisecond beside their making.
 func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
 	most += len(events)
 	for work := stepWork; work > 0 && len(events) < most; {
-		o := s.heard.first
-		switch {
-		case o != nil && s.overdue(o):
-			work -= 1 + len(o.members)
-			events = s.expire(o, events)
+		switch due, ok := s.Due(); {
+		case ok && due <= s.now:
+			work, events = s.stepDue(due, work, events)
 		case s.behind > 0:
-			o = s.order[s.next]
+			o := s.order[s.next]
 			work -= 1 + len(o.members)
 			events = s.renew(o, events)
 			work -= len(o.members)
@@ -154,10 +128,21 @@ func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
 	return events, s.More()
 }
 
+// stepDue does what a deadline asks for. Of two at the same time the timer goes before the
+// silence.
+func (s *Shard) stepDue(due Millis, work int, events []Event) (int, []Event) {
+	if len(s.timers) > 0 && s.timers[0].due == due {
+		o := s.timers[0]
+		return work - 1 - len(o.members) - len(o.pending), s.fire(o, due, events)
+	}
+	o, ttl, _ := s.nextSilence()
+	return work - 1 - len(o.members), s.silence(o, ttl, events)
+}
+
 // More reports whether Step has something to do.
 func (s *Shard) More() bool {
-	o := s.heard.first
-	return s.behind > 0 || o != nil && s.overdue(o)
+	due, ok := s.Due()
+	return s.behind > 0 || ok && due <= s.now
 }
 
 // renew settles an object whose view is not the shard's.
@@ -170,20 +155,6 @@ func (s *Shard) renew(o *object, events []Event) []Event {
 		events = s.settle(o, cause{edited: true, at: s.edited, time: s.edited, arrived: s.edited}, events)
 	}
 	return events
-}
-
-// overdue reports whether the object's silence has lasted for the TTL. Apply asks
-// as well: what a fix means does not depend on whether Step came before it.
-func (s *Shard) overdue(o *object) bool {
-	return s.ttl > 0 && !o.silent && o.arrived+s.ttl <= s.now
-}
-
-func (s *Shard) expire(o *object, events []Event) []Event {
-	s.heard.remove(o)
-	o.silent = true
-	s.silent++
-	at := o.arrived + s.ttl
-	return s.leaveAll(o, cause{reason: TTL, at: at, time: at, arrived: s.now}, events)
 }
 
 func (s *Shard) hasRoom() bool {

@@ -2,9 +2,7 @@ package track
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -12,8 +10,8 @@ import (
 	"paddock/fence/geometry"
 )
 
-// stateVersion is the version of the layout that Export writes.
-const stateVersion = 1
+// stateVersion is the version of the layout that Export writes. Import reads those before, too.
+const stateVersion = 2
 
 // Errors of Export and Import.
 var (
@@ -32,9 +30,11 @@ var (
 // snapshots of the same fences.
 //
 // The layout: version, time, number of the last event of removed objects; the names of sets and
-// fences, each once; for each handle a flag and the object, if it is taken; the free handles in the
-// order of their next use, last first; the handles of the objects that are not silent, longest
-// unheard first. Numbers are varints, coordinates and measures IEEE 754, least byte first.
+// fences, each once; for each handle a flag and the object, if it is taken; the free handles in
+// the order of their next use, last first; the handles of the objects that are not silent,
+// longest unheard first; for each TTL, the handle of the first of these that is not found silent,
+// or the number of handles. Numbers are varints, coordinates and measures IEEE 754, least byte
+// first.
 func (s *Shard) Export(dst []byte) ([]byte, error) {
 	if s.behind > 0 {
 		return dst, ErrUnsettled
@@ -53,6 +53,15 @@ func (s *Shard) Export(dst []byte) ([]byte, error) {
 	}
 	for o := s.heard.first; o != nil; o = o.later {
 		e.uint(uint64(o.handle))
+	}
+	e.uint(uint64(len(s.heard.next)))
+	for i, o := range s.heard.next {
+		e.int(int64(s.plan.ttls[i]))
+		if o == nil {
+			e.uint(uint64(len(s.order)))
+		} else {
+			e.uint(uint64(o.handle))
+		}
 	}
 	return e.b, nil
 }
@@ -85,7 +94,8 @@ func (e *exporter) point(p geometry.Point) {
 	e.float(p.Lat)
 }
 
-// names writes the sets of the view, and the fences that hold objects: place of the set, key.
+// names writes the sets of the view, and the fences that objects are in or may enter: place of
+// the set, key.
 func (e *exporter) names() {
 	sets := e.s.view.Sets
 	e.uint(uint64(len(sets)))
@@ -93,13 +103,19 @@ func (e *exporter) names() {
 		e.text(sets[i].Name)
 	}
 	var used []fenceID
+	use := func(set SetID, ref fence.Ref) {
+		id := fenceID{set, ref}
+		if _, known := e.fences[id]; !known {
+			e.fences[id] = uint64(len(used))
+			used = append(used, id)
+		}
+	}
 	for _, o := range e.s.order {
 		for i := range o.members {
-			id := fenceID{o.members[i].set, o.members[i].ref}
-			if _, known := e.fences[id]; !known {
-				e.fences[id] = uint64(len(used))
-				used = append(used, id)
-			}
+			use(o.members[i].set, o.members[i].ref)
+		}
+		for i := range o.pending {
+			use(o.pending[i].set, o.pending[i].ref)
 		}
 	}
 	e.uint(uint64(len(used)))
@@ -119,6 +135,7 @@ const (
 	flagSpeed
 	flagHeading
 	flagProps
+	flagMore // pending changes, waiting fixes, outliers
 )
 
 func (e *exporter) object(o *object) {
@@ -137,6 +154,7 @@ func (e *exporter) object(o *object) {
 		{o.speed.Known, flagSpeed},
 		{o.heading.Known, flagHeading},
 		{o.props != nil, flagProps},
+		{len(o.pending) > 0 || o.isHolding() || o.more != nil && o.more.outliers.count > 0, flagMore},
 	} {
 		if f.set {
 			flags |= f.flag
@@ -151,11 +169,7 @@ func (e *exporter) object(o *object) {
 	e.point(o.anchor)
 	e.int(int64(o.anchorSince))
 	e.uint(o.seq)
-	for _, m := range []Measure{o.accuracy, o.speed, o.heading} {
-		if m.Known {
-			e.b = binary.LittleEndian.AppendUint32(e.b, math.Float32bits(m.Value))
-		}
-	}
+	e.measures(o.accuracy, o.speed, o.heading)
 	if o.props != nil {
 		e.text(string(o.props))
 	}
@@ -166,226 +180,60 @@ func (e *exporter) object(o *object) {
 		e.int(int64(m.since))
 		e.uint(m.visit)
 	}
+	if flags&flagMore != 0 {
+		e.more(o)
+	}
 }
 
-// Import puts an exported state in place of the shard's own, with the fences of v. The error is
-// ErrState, ErrStateVersion or ErrStateFences; the shard is as it was then. The same inputs give
-// the same events after it as on the shard that was exported, if v has the same sets and fences in
-// the same order.
-func (s *Shard) Import(state []byte, v *View) error {
-	i := importer{rest: state, view: v}
-	if version := i.byte(); version > stateVersion {
-		return fmt.Errorf("%w: %d", ErrStateVersion, version)
-	} else if version == 0 {
-		i.fail(ErrState)
+// more writes the part of an object that few have.
+func (e *exporter) more(o *object) {
+	e.uint(uint64(len(o.pending)))
+	for i := range o.pending {
+		p := &o.pending[i]
+		e.uint(e.fences[fenceID{p.set, p.ref}])
+		e.uint(uint64(p.fixes)<<1 | bit(p.enough))
+		e.int(int64(p.at))
+		e.int(int64(p.first))
+		e.int(int64(p.due))
 	}
-	n := NewShard(s.opts)
-	n.view = v
-	n.now, n.numbers = Millis(i.int()), i.uint()
-	i.names()
-	for range i.count(1) {
-		n.restore(i.object())
-		if i.err != nil {
-			return i.err
+	x := o.more
+	if x == nil {
+		x = &extra{}
+	}
+	e.uint(uint64(x.outliers.count))
+	e.point(x.outliers.point)
+	e.int(int64(x.outliers.time))
+	e.uint(uint64(len(x.held)))
+	for i := range x.held {
+		e.held(&x.held[i])
+	}
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// held writes a fix that waits.
+func (e *exporter) held(h *held) {
+	flags := bit(h.Accuracy.Known) | bit(h.Speed.Known)<<1 | bit(h.Heading.Known)<<2 | bit(h.Props != nil)<<3
+	e.uint(flags)
+	e.point(geometry.Point{Lon: h.Lon, Lat: h.Lat})
+	e.int(int64(h.Time))
+	e.int(int64(h.Arrived))
+	e.int(int64(h.until))
+	e.measures(h.Accuracy, h.Speed, h.Heading)
+	if h.Props != nil {
+		e.text(string(h.Props))
+	}
+}
+
+func (e *exporter) measures(all ...Measure) {
+	for _, m := range all {
+		if m.Known {
+			e.b = binary.LittleEndian.AppendUint32(e.b, math.Float32bits(m.Value))
 		}
-	}
-	i.free(n)
-	i.heard(n)
-	if i.err == nil && len(i.rest) > 0 {
-		i.fail(ErrState)
-	}
-	if i.err != nil {
-		return i.err
-	}
-	*s = *n
-	return nil
-}
-
-// restore adds an object at the next handle; nil is a free one.
-func (s *Shard) restore(o *object) {
-	if o == nil {
-		o = &object{gone: true, silent: true}
-	}
-	o.handle, o.view = uint32(len(s.order)), s.view
-	s.order = append(s.order, o)
-	if o.gone {
-		return
-	}
-	s.objects[key{o.fleet, o.id}] = o
-	if o.silent {
-		s.silent++
-	}
-}
-
-// importer reads what exporter writes. After the first error, which it keeps, it returns zeros.
-type importer struct {
-	rest   []byte
-	view   *View
-	fences []fenceID
-	err    error
-}
-
-func (i *importer) fail(err error) {
-	if i.err == nil {
-		i.err, i.rest = err, nil
-	}
-}
-
-func (i *importer) take(n int) []byte {
-	if n > len(i.rest) {
-		i.fail(ErrState)
-		return make([]byte, min(n, 8))
-	}
-	b := i.rest[:n]
-	i.rest = i.rest[n:]
-	return b
-}
-
-func (i *importer) byte() byte { return i.take(1)[0] }
-func (i *importer) float() float64 {
-	return math.Float64frombits(binary.LittleEndian.Uint64(i.take(8)))
-}
-
-func (i *importer) uint() uint64 {
-	v, n := binary.Uvarint(i.rest)
-	if n <= 0 {
-		i.fail(ErrState)
-		return 0
-	}
-	i.rest = i.rest[n:]
-	return v
-}
-
-func (i *importer) int() int64 {
-	v, n := binary.Varint(i.rest)
-	if n <= 0 {
-		i.fail(ErrState)
-		return 0
-	}
-	i.rest = i.rest[n:]
-	return v
-}
-
-// count reads the number of following elements, each of which has at least this many bytes.
-func (i *importer) count(bytes int) int {
-	n := i.uint()
-	if n > uint64(len(i.rest)/bytes) {
-		i.fail(ErrState)
-		return 0
-	}
-	return int(n)
-}
-
-func (i *importer) text() string { return string(i.take(i.count(1))) }
-
-func (i *importer) point() geometry.Point { return geometry.Point{Lon: i.float(), Lat: i.float()} }
-
-func (i *importer) measure(known bool) Measure {
-	if !known {
-		return Measure{}
-	}
-	return Measure{Value: math.Float32frombits(binary.LittleEndian.Uint32(i.take(4))), Known: true}
-}
-
-func (i *importer) names() {
-	sets := make([]*TrackedSet, i.count(1))
-	for k := range sets {
-		name := i.text()
-		at := slices.IndexFunc(i.view.Sets, func(t TrackedSet) bool { return t.Name == name })
-		if at >= 0 {
-			sets[k] = &i.view.Sets[at]
-		}
-	}
-	for range i.count(2) {
-		at, key := i.uint(), i.text()
-		if at >= uint64(len(sets)) {
-			i.fail(ErrState)
-			return
-		}
-		set := sets[at]
-		if set == nil {
-			i.fail(fmt.Errorf("%w: the set of the fence %q is missing", ErrStateFences, key))
-			return
-		}
-		ref, ok := set.Snapshot.Lookup(key)
-		if !ok {
-			i.fail(fmt.Errorf("%w: the set %q has no fence %q", ErrStateFences, set.Name, key))
-			return
-		}
-		i.fences = append(i.fences, fenceID{set.ID, ref})
-	}
-}
-
-// object reads an object; nil is a free handle.
-func (i *importer) object() *object {
-	flags := i.byte()
-	if flags&flagTaken == 0 {
-		return nil
-	}
-	o := &object{fleet: i.text(), id: i.text(), point: i.point(), silent: flags&flagSilent != 0, moved: flags&flagMoved != 0}
-	o.time, o.arrived = Millis(i.int()), Millis(i.int())
-	o.anchor, o.anchorSince = i.point(), Millis(i.int())
-	o.seq = i.uint()
-	o.accuracy = i.measure(flags&flagAccuracy != 0)
-	o.speed = i.measure(flags&flagSpeed != 0)
-	o.heading = i.measure(flags&flagHeading != 0)
-	if flags&flagProps != 0 {
-		o.props = json.RawMessage(i.text())
-	}
-	for range i.count(3) {
-		at := i.uint()
-		if at >= uint64(len(i.fences)) {
-			i.fail(ErrState)
-			return nil
-		}
-		m := membership{set: i.fences[at].set, ref: i.fences[at].ref, since: Millis(i.int()), visit: i.uint()}
-		o.members = append(o.members, m)
-	}
-	slices.SortFunc(o.members, func(a, b membership) int { return a.compare(b.set, b.ref) })
-	return o
-}
-
-// free reads the free handles.
-func (i *importer) free(s *Shard) {
-	gone := 0
-	for _, o := range s.order {
-		if o.gone {
-			gone++
-		}
-	}
-	n := i.count(1)
-	if n != gone {
-		i.fail(ErrState)
-		return
-	}
-	seen := make(map[uint64]bool, n)
-	for range n {
-		h := i.uint()
-		if h >= uint64(len(s.order)) || !s.order[h].gone || seen[h] {
-			i.fail(ErrState)
-			return
-		}
-		seen[h] = true
-		s.free = append(s.free, uint32(h))
-	}
-}
-
-// heard reads the order of the objects that are not silent.
-func (i *importer) heard(s *Shard) {
-	for range s.Len() - s.silent {
-		h := i.uint()
-		if h >= uint64(len(s.order)) {
-			i.fail(ErrState)
-			return
-		}
-		o := s.order[h]
-		if o.silent || o.earlier != nil || s.heard.first == o || s.heard.last != nil && s.heard.last.arrived > o.arrived {
-			i.fail(ErrState)
-			return
-		}
-		s.heard.touch(o)
-	}
-	if len(s.objects) != s.Len() { // two objects of one name
-		i.fail(ErrState)
 	}
 }

@@ -72,15 +72,25 @@ const (
 	Late
 	// Full: a new object beyond Options.MaxObjects. Known objects go on.
 	Full
+	// Outlier: the object would have to be faster than Policy.MaxSpeed, so the fix is dropped.
+	Outlier
+	// Held: the fix waits for older ones for Policy.Reorder. Its events come out of Step, or of a
+	// later Apply.
+	Held
+	// Past: not newer than the object's last accepted fix. It changes nothing here, and is to be
+	// kept as a past position.
+	Past
 )
 
-var outcomeNames = [...]string{Accepted: "accepted", Late: "late", Full: "full"}
+var outcomeNames = [...]string{
+	Accepted: "accepted", Late: "late", Full: "full", Outlier: "outlier", Held: "held", Past: "past",
+}
 
 func (o Outcome) String() string { return outcomeNames[o] }
 
 // Initial says what the first observation of an object tells about the fences
 // that it is found in. Its memberships are recorded in every case, so leaving
-// gives an exit. An object that is heard again after a silence of Options.TTL is
+// gives an exit. An object that is heard again after a silence of Policy.TTL is
 // no first observation: it was told to be outside, so what it is found in, it
 // enters, at the time of that fix.
 type Initial uint8
@@ -148,7 +158,7 @@ const (
 	FenceChanged
 	// FenceRemoved: the fence, or its set, was deleted.
 	FenceRemoved
-	// TTL: the object was silent for Options.TTL.
+	// TTL: the object was silent for Policy.TTL.
 	TTL
 	// ObjectRemoved: the object was removed.
 	ObjectRemoved
@@ -185,15 +195,15 @@ type Event struct {
 	Visit   uint64 // Seq of the enter event; 0 if the visit began without one
 }
 
-// Options of a shard. The zero value tracks without silence and without limit.
+// Options of a shard. The zero value sets no limit and leaves all to the policies of the sets.
 type Options struct {
+	// Initial, unless it is InitialNone, takes the place of that of every policy.
 	Initial Initial
-	// TTL is the silence, counted from arrival, after which an object leaves
-	// all its fences. 0: never.
+	// NoInitial makes InitialNone take the place of the Initial of every policy.
+	NoInitial bool
+	// TTL, unless it is 0, takes the place of that of every policy.
 	TTL time.Duration
-	// MaxGap is the longest time between two fixes over which a crossing is
-	// interpolated; beyond it the crossing is dated at the fix. 0 means 10
-	// minutes.
+	// MaxGap, unless it is 0, takes the place of that of every policy.
 	MaxGap time.Duration
 	// MaxObjects bounds the objects of this shard. 0: no bound.
 	MaxObjects int

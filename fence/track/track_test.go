@@ -21,9 +21,10 @@ func square(key string, x, y, w float64) fence.Fence {
 
 // world is a shard over one set, "s", that a test edits.
 type world struct {
-	t     *testing.T
-	set   *fence.Set
-	shard *track.Shard
+	t      *testing.T
+	set    *fence.Set
+	policy *track.Policy
+	shard  *track.Shard
 }
 
 func newWorld(t *testing.T, o track.Options, fences ...fence.Fence) *world {
@@ -43,7 +44,7 @@ func newWorld(t *testing.T, o track.Options, fences ...fence.Fence) *world {
 }
 
 func (w *world) view() *track.View {
-	return &track.View{Sets: []track.TrackedSet{{ID: 7, Name: "s", Snapshot: w.set.Snapshot()}}}
+	return &track.View{Sets: []track.TrackedSet{{ID: 7, Name: "s", Snapshot: w.set.Snapshot(), Policy: w.policy}}}
 }
 
 // advance tells the shard the time in milliseconds and returns what came out.
@@ -380,7 +381,7 @@ func TestRemovalsBetweenSteps(t *testing.T) {
 }
 
 func TestOutcomesHaveNames(t *testing.T) {
-	if got := fmt.Sprint(track.Accepted, track.Late, track.Full); got != "accepted late full" {
+	if got := fmt.Sprint(track.Accepted, track.Late, track.Full, track.Outlier, track.Held, track.Past); got != "accepted late full outlier held past" {
 		t.Error(got)
 	}
 }

@@ -13,6 +13,7 @@ type TrackedSet struct {
 	ID       SetID
 	Name     string
 	Snapshot *fence.Snapshot
+	Policy   *Policy // nil: raw. It is immutable.
 }
 
 // View is what a shard tracks: one snapshot of each set, in ascending order of
@@ -54,4 +55,17 @@ func (m *membership) compare(set SetID, ref fence.Ref) int {
 		return 1
 	}
 	return 0
+}
+
+// inradius returns the inradius of a fence, which it computes once.
+func (s *Shard) inradius(f *fence.Fence) float64 {
+	r, known := s.inradii[f]
+	if !known {
+		if len(s.inradii) > 1<<16 {
+			clear(s.inradii)
+		}
+		r = f.Geometry.Inradius()
+		s.inradii[f] = r
+	}
+	return r
 }

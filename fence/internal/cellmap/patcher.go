@@ -81,7 +81,11 @@ type rowEdge struct {
 // they are then. Those apart are in none of the cells that are made, whatever cells say.
 func (p *cellPatcher) patch(c *cellPatch, ch change, t *index.Table, apart []geojson.Ref) (*cellPatch, bool) {
 	p.m = c.base
-	if !p.frame(ch.bounds()) {
+	bounds := ch.bounds()
+	if bounds.Empty() { // lines are in no cell
+		return c, true
+	}
+	if !p.frame(bounds) {
 		return nil, false
 	}
 	p.mark(ch)

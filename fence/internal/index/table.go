@@ -13,14 +13,16 @@ import (
 type Entry struct {
 	Ref      geojson.Ref
 	Fence    *geojson.Fence
-	boxes    []geometry.Box // of each part, in order
-	Bounds   geometry.Box
+	boxes    []geometry.Box          // of each part, in order
+	Bounds   geometry.Box            // of the parts
+	Extent   geometry.Box            // of the lines too
 	parts    []geometry.PreparedPart // of each part; nil until prepare
 	once     sync.Once               // of prepare
 	Edges    int
 	Findings []geojson.Finding
 }
 
+// NewEntry makes the entry of a fence, which must not be published yet.
 func NewEntry(ref geojson.Ref, f *geojson.Fence, findings []geojson.Finding) *Entry {
 	e := &Entry{Ref: ref, Fence: f, Edges: f.Geometry.Vertices(), Findings: findings}
 	e.boxes, e.Bounds = make([]geometry.Box, len(f.Geometry)), geometry.EmptyBox()
@@ -28,6 +30,8 @@ func NewEntry(ref geojson.Ref, f *geojson.Fence, findings []geojson.Finding) *En
 		e.boxes[i] = part.Bounds()
 		e.Bounds = e.Bounds.Union(e.boxes[i])
 	}
+	e.Extent = e.Bounds.Union(f.Lines.Bounds())
+	f.Keep()
 	return e
 }
 
@@ -174,7 +178,7 @@ func (t *Table) All() iter.Seq[*Entry] {
 func (t *Table) Bounds() geometry.Box {
 	b := geometry.EmptyBox()
 	for e := range t.All() {
-		b = b.Union(e.Bounds)
+		b = b.Union(e.Extent)
 	}
 	return b
 }
@@ -182,14 +186,14 @@ func (t *Table) Bounds() geometry.Box {
 // BoundsAfter is the table's bounds, given those of the table before old was replaced by e.
 // Only where old reached their border must all entries be asked.
 func (t *Table) BoundsAfter(before geometry.Box, old, e *Entry) geometry.Box {
-	if old != nil && (old.Bounds.MinLon == before.MinLon || old.Bounds.MinLat == before.MinLat ||
-		old.Bounds.MaxLon == before.MaxLon || old.Bounds.MaxLat == before.MaxLat) {
+	if old != nil && (old.Extent.MinLon == before.MinLon || old.Extent.MinLat == before.MinLat ||
+		old.Extent.MaxLon == before.MaxLon || old.Extent.MaxLat == before.MaxLat) {
 		return t.Bounds()
 	}
 	if e == nil {
 		return before
 	}
-	return before.Union(e.Bounds)
+	return before.Union(e.Extent)
 }
 
 func (t *Table) Stats(kind string, extra int64) Stats {

@@ -73,10 +73,11 @@ func counter(name, help string, labels prometheus.Labels, v *atomic.Uint64) prom
 // RejectBody counts a body without readable positions.
 func (m *Metrics) RejectBody() { m.results[resultRejected].Add(1) }
 
-// applied counts by track.Outcome.
-func (m *Metrics) applied(counts [3]int) {
-	m.results[resultAccepted].Add(uint64(counts[track.Accepted]))
-	m.results[resultLate].Add(uint64(counts[track.Late]))
+// applied counts by track.Outcome. Fixes that wait for older ones count as accepted,
+// and outliers and past ones as late.
+func (m *Metrics) applied(counts [track.Past + 1]int) {
+	m.results[resultAccepted].Add(uint64(counts[track.Accepted] + counts[track.Held]))
+	m.results[resultLate].Add(uint64(counts[track.Late] + counts[track.Past] + counts[track.Outlier]))
 	m.results[resultFull].Add(uint64(counts[track.Full]))
 }
 

@@ -106,7 +106,7 @@ func (pd *pending) refuseAll(o outcome) {
 
 // count counts the outcomes, when all are known.
 func (pd *pending) count() {
-	var applied [3]int
+	var applied [track.Past + 1]int
 	left := 0
 	for _, o := range pd.outcomes {
 		if o >= refused {
@@ -123,9 +123,9 @@ func (pd *pending) result() Result {
 	r := Result{Rejected: append([]Rejection{}, pd.batch.Rejected...), Omitted: pd.batch.Omitted, Ignored: pd.batch.Ignored}
 	for i, o := range pd.outcomes {
 		switch o {
-		case outcome(track.Accepted):
+		case outcome(track.Accepted), outcome(track.Held):
 			r.Accepted++
-		case outcome(track.Late):
+		case outcome(track.Late), outcome(track.Past), outcome(track.Outlier):
 			r.Late++
 		case outcome(track.Full):
 			r.Full++

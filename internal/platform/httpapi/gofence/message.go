@@ -120,6 +120,9 @@ func decodeFeature(body []byte, o geojson.ReadOptions) (fence.Fence, error) {
 	if err != nil {
 		return fence.Fence{}, err
 	}
+	if f.OnlyCrossed() {
+		return fence.Fence{}, errors.New("a line has no area, so that no search finds it")
+	}
 	_, err = marshalProperties(f.Properties, f.ID)
 	return f, err
 }

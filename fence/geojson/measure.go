@@ -1,0 +1,75 @@
+package geojson
+
+import (
+	"sync"
+
+	"paddock/fence/geometry"
+)
+
+// measured keeps the results of measuring a fence, which is immutable.
+type measured struct {
+	once             sync.Once
+	buffer, inradius float64
+}
+
+// Keep makes the fence remember its measures. Its set calls it before the fence is published.
+func (f *Fence) Keep() { f.measured = new(measured) }
+
+func (f *Fence) measures() *measured {
+	m := f.measured
+	if m == nil {
+		m = new(measured)
+	}
+	m.once.Do(func() {
+		if len(f.Lines) > 0 {
+			m.buffer, _, _ = bufferOf(f.Properties)
+			m.inradius = m.buffer
+			return
+		}
+		m.inradius = f.Geometry.Inradius()
+	})
+	return m
+}
+
+// OnlyCrossed reports whether the fence is a line that is no corridor: it holds no point.
+func (f *Fence) OnlyCrossed() bool { return len(f.Lines) > 0 && len(f.Geometry) == 0 }
+
+// Buffer is the buffer of a corridor in metres, 0 for other fences.
+func (f *Fence) Buffer() float64 {
+	if len(f.Lines) == 0 {
+		return 0
+	}
+	return f.measures().buffer
+}
+
+// Inradius is the radius in metres of the largest circle in a part of the fence, by up to a tenth
+// less: see geometry.MultiPolygon.Inradius. For a corridor it is the buffer, for a line 0. A fence
+// of a set computes it once. It is safe for any number of goroutines.
+func (f *Fence) Inradius() float64 { return f.measures().inradius }
+
+// Distance returns the distance in metres from p to the boundary of the fence: positive if the
+// fence holds p, negative if not. For a line it is the distance to the line, which is negative. It
+// is -Inf if p is not finite. geometry.Metric states the error.
+//
+// That to the boundary of a corridor is the difference between the buffer and the distance to its
+// line. It is less than to where the boundary is, beside an inner corner.
+func (f *Fence) Distance(p geometry.Point) float64 {
+	if len(f.Lines) == 0 {
+		return f.Geometry.SignedDistance(p)
+	}
+	off := f.Buffer() - f.Lines.Distance(p)
+	switch {
+	case len(f.Geometry) > 0 && f.Geometry.Contains(p): // an arc may be a little less than round
+		return max(off, 0)
+	case off >= 0: // as -0 is not
+		return 0
+	}
+	return off
+}
+
+// Progress returns the metres along the fence's lines, from their beginning, to the place that is
+// nearest to p. It is NaN for a fence without lines, or if p is not finite.
+func (f *Fence) Progress(p geometry.Point) float64 { return f.Lines.Progress(p) }
+
+// Bounds is the smallest box around the fence and its lines.
+func (f *Fence) Bounds() geometry.Box { return f.Geometry.Bounds().Union(f.Lines.Bounds()) }

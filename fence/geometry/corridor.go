@@ -1,0 +1,195 @@
+package geometry
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	// MaxBufferMeters and MinBufferMeters bound the buffer of a corridor.
+	MaxBufferMeters = 10_000
+	MinBufferMeters = 0.1
+
+	// corridorDegrees is the length of the pieces in which a long edge is buffered, so that its
+	// two sides stay parallel to it.
+	corridorDegrees = 0.1
+)
+
+// Corridor is the area within a distance in metres of lines, on WGS84. Its sides are straight in
+// longitude and latitude like the lines, and no further than a centimetre, or a hundred-thousandth
+// of the buffer, from that distance. Joints and ends are round: their arcs are up to a thousandth
+// of the buffer inside of it, at most 0.25 m.
+//
+// Each edge is a part, with the sector of the joint before it. Parts touch or overlap, and their
+// union is the corridor. They are split at the antimeridian. The result is the same to the bit on
+// every processor. The error wraps ErrShape.
+func Corridor(ml MultiLine, buffer float64) (MultiPolygon, error) {
+	if !(buffer >= MinBufferMeters && buffer <= MaxBufferMeters) {
+		return nil, fmt.Errorf("%w: a buffer of %v m is not within %v and %d", ErrShape, buffer, MinBufferMeters, MaxBufferMeters)
+	}
+	var out MultiPolygon
+	for _, l := range ml {
+		parts, err := corridor(l, buffer)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, parts...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: a corridor needs a line of two different places", ErrShape)
+	}
+	return Unwrap(out), nil
+}
+
+// direction is a unit vector to the east and to the north.
+type direction struct{ x, y float64 }
+
+func (d direction) left() direction     { return direction{-d.y, d.x} }
+func (d direction) opposite() direction { return direction{-d.x, -d.y} }
+
+func (d direction) dot(e direction) float64   { return float64(d.x*e.x) + float64(d.y*e.y) }
+func (d direction) cross(e direction) float64 { return float64(d.x*e.y) - float64(d.y*e.x) }
+
+// between returns the direction in the middle of two that are less than half a turn apart.
+func (d direction) between(e direction) direction { return toward(d.x+e.x, d.y+e.y) }
+
+func toward(x, y float64) direction {
+	size := math.Sqrt(float64(x*x) + float64(y*y))
+	return direction{x / size, y / size}
+}
+
+// joint is a vertex of a line, and the directions of the edges before and after it.
+type joint struct {
+	at            Point
+	metric        Metric
+	before, after direction
+	skew          float64 // half of how much a course turns from north with each metre to the east
+	radius        float64
+	flat          float64 // the cosine of the angle that one chord of an arc may span
+}
+
+// corridor returns the parts of one line.
+func corridor(l Line, buffer float64) (MultiPolygon, error) {
+	joints, err := jointsOf(densified(l), buffer)
+	if err != nil {
+		return nil, err
+	}
+	var out MultiPolygon
+	for i := 0; i+1 < len(joints); i++ {
+		out = append(out, Polygon{stretch(&joints[i], &joints[i+1], i == 0, i+2 == len(joints))})
+	}
+	return out, nil
+}
+
+// densified returns the line without repetitions, and with vertices on its long edges.
+func densified(l Line) Line {
+	var out Line
+	for i, b := range l {
+		if i == 0 {
+			out = append(out, b)
+			continue
+		}
+		a := l[i-1]
+		if a == b {
+			continue
+		}
+		dlon, dlat := b.Lon-a.Lon, b.Lat-a.Lat
+		n := math.Ceil(max(math.Abs(dlon), math.Abs(dlat)) / corridorDegrees)
+		for k := 1.0; k < n; k++ {
+			out = append(out, Point{a.Lon + float64(k/n*dlon), a.Lat + float64(k/n*dlat)})
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func jointsOf(l Line, buffer float64) ([]joint, error) {
+	if len(l) < 2 {
+		return nil, nil
+	}
+	sagitta := min(0.25/buffer, 0.001)
+	flat := 1 - float64(sagitta*(4-float64(2*sagitta))) // the cosine of twice the angle of half a chord
+	joints := make([]joint, len(l))
+	for i, p := range l {
+		j := &joints[i]
+		*j = joint{at: p, metric: MetricAt(p), radius: buffer, flat: flat}
+		if float64(buffer*buffer) > j.metric.near2 {
+			return nil, fmt.Errorf("%w: a corridor of %v m at latitude %v is too near to the pole", ErrShape, buffer, p.Lat)
+		}
+		sin, _ := sincos(p.Lat)
+		j.skew = sin / (2 * j.metric.axis)
+		if i > 0 {
+			j.before = j.course(l[i-1], p)
+		}
+		if i+1 < len(l) {
+			j.after = j.course(p, l[i+1])
+		}
+	}
+	return joints, nil
+}
+
+// course returns the direction of the edge a-b at the joint.
+func (j *joint) course(a, b Point) direction {
+	return toward((b.Lon-a.Lon)*j.metric.east[0], (b.Lat-a.Lat)*j.metric.north[0])
+}
+
+// to returns the place at the radius of the joint in a direction.
+func (j *joint) to(d direction) Point {
+	// The course is that of the middle of the way.
+	turn := float64(d.x*j.radius) * j.skew
+	d = toward(d.x+float64(d.y*turn), d.y-float64(d.x*turn))
+	m := &j.metric
+	y := d.y * j.radius
+	dlat := y / m.north[0]
+	for range 2 {
+		dlat = y / (m.north[0] + float64(dlat/2*m.north[1]))
+	}
+	h := dlat / 2
+	dlon := d.x * j.radius / (m.east[0] + float64(h*(m.east[1]+float64(h*m.east[2]))))
+	return Point{j.at.Lon + dlon, min(max(j.at.Lat+dlat, -90), 90)}
+}
+
+// stretch returns the ring of the edge between two joints, with the sector of the first, or with
+// half a circle where the line begins or ends. Each vertex on the end of the edge is one of the
+// next edge's ring too, so that no point lies between them.
+func stretch(from, to *joint, first, last bool) Ring {
+	left, right := from.after.left(), from.after.left().opposite()
+	end := to.before.left()
+	var r Ring
+	switch bend := from.before.cross(from.after); {
+	case first:
+		r = from.arc(Ring{from.to(right)}, right, from.after.opposite())
+		r = from.arc(r, from.after.opposite(), left)
+	case bend > 0: // the sector is on the right side
+		before := from.before.left().opposite()
+		r = from.sector(Ring{from.to(right)}, right, before)
+		r = append(r, from.at, from.to(left))
+	default:
+		r = append(r, from.to(right), from.at, from.to(from.before.left()))
+		r = from.sector(r, from.before.left(), left)
+	}
+	r = append(r, to.to(end))
+	if last {
+		return to.arc(to.arc(r, end, to.before), to.before, end.opposite())
+	}
+	return append(r, to.at, to.to(end.opposite()))
+}
+
+// sector appends the arc from one direction, which the ring ends with, to another, on the outer
+// side of the joint.
+func (j *joint) sector(r Ring, d, e direction) Ring {
+	if d.dot(e) >= 0 {
+		return j.arc(r, d, e)
+	}
+	outer := toward(j.before.x-j.after.x, j.before.y-j.after.y)
+	return j.arc(j.arc(r, d, outer), outer, e)
+}
+
+// arc appends the vertices of an arc of a quarter at most, without the first.
+func (j *joint) arc(r Ring, d, e direction) Ring {
+	if d.dot(e) >= j.flat {
+		return append(r, j.to(e))
+	}
+	middle := d.between(e)
+	return j.arc(j.arc(r, d, middle), middle, e)
+}

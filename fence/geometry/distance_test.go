@@ -1,0 +1,112 @@
+package geometry
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"paddock/fence/internal/sampling"
+)
+
+func TestSignedDistance(t *testing.T) {
+	at := Point{13, 52}
+	block := rectangleOf(at, 1000, 600, 0)
+	hole := MultiPolygon{{block[0][0], rectangleOf(at, 200, 200, 0)[0][0]}}
+	moved := func(east, north float64) Point {
+		m := MetricAt(at)
+		return Point{at.Lon + east/m.east[0], at.Lat + north/m.north[0]}
+	}
+	overlapping := append(rectangleOf(moved(-200, 0), 1000, 600, 0), rectangleOf(moved(200, 0), 1000, 600, 0)...)
+	world := MultiPolygon{{{{-180, -90}, {180, -90}, {180, 90}, {-180, 90}}}}
+	for name, c := range map[string]struct {
+		area MultiPolygon
+		p    Point
+		want float64
+	}{
+		"within":                 {block, at, 300},
+		"outside":                {block, moved(0, 350), -50},
+		"beyond a corner":        {block, moved(530, 340), -50},
+		"in a hole":              {hole, at, -100},
+		"beside a hole":          {hole, moved(150, 0), 50},
+		"where parts overlap":    {overlapping, at, 300},
+		"within one of them":     {overlapping, moved(400, 0), 300},
+		"on a vertex":            {block, block[0][0][0], 0},
+		"on another":             {block, block[0][0][2], 0},
+		"all of the earth":       {world, at, math.Inf(-1)},
+		"none":                   {nil, at, math.Inf(-1)},
+		"an empty ring":          {MultiPolygon{{{}}}, at, math.Inf(-1)},
+		"a point that is none":   {block, Point{math.NaN(), 0}, math.Inf(-1)},
+		"a point that is beyond": {block, Point{1, math.Inf(1)}, math.Inf(-1)},
+	} {
+		got := c.area.SignedDistance(c.p)
+		if got != c.want && !(math.Abs(got-c.want) < 0.01) || math.Signbit(got) && got == 0 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if d := c.area.BoundaryDistance(c.p); d != math.Abs(got) {
+			t.Errorf("%s: %v without its sign is %v", name, got, d)
+		}
+	}
+}
+
+// TestDistanceOverTheAntimeridian: an area that is split there has the same distances as one that
+// was moved away from it. A cap has none to the pole.
+func TestDistanceOverTheAntimeridian(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(11, 11))
+	for range 200 / sampling.Slowdown {
+		r := star(rng, Point{0, rng.Float64()*120 - 60}, 3+rng.IntN(20), 5000)
+		whole, split := MultiPolygon{{r}}, make(Ring, len(r))
+		for i, p := range r {
+			split[i] = Point{p.Lon + 180, p.Lat}
+		}
+		unwrapped := Unwrap(MultiPolygon{{split}})
+		for range 50 {
+			p := around(rng, r[rng.IntN(len(r))], 3000*rng.Float64())
+			want, got := whole.SignedDistance(p), unwrapped.SignedDistance(Point{WrapLon(p.Lon + 180), p.Lat})
+			if math.Abs(got-want) > 1e-6 {
+				t.Fatalf("%v of %v: %v, want %v", p, unwrapped, got, want)
+			}
+		}
+	}
+	polar := Unwrap(MultiPolygon{{{{0, 80}, {90, 80}, {180, 80}, {-90, 80}}}})
+	if got := polar.SignedDistance(Point{20, 89}); !(got > 9*110_574 && got < 10*111_700) {
+		t.Errorf("a cap has its boundary at %v m", got)
+	}
+}
+
+// TestDistanceIsThatOfTheNearestEdge holds the search against a plain minimum over geodesics.
+func TestDistanceIsThatOfTheNearestEdge(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(12, 12))
+	for range 60 / sampling.Slowdown {
+		p := Point{rng.Float64()*350 - 175, rng.Float64()*150 - 75}
+		r := star(rng, around(rng, p, 3000*rng.Float64()), 3+rng.IntN(12), 2000)
+		want := math.Inf(1)
+		for i := range r {
+			d, _ := nearestOnEdge(p, r[i], r[(i+1)%len(r)])
+			want = min(want, d)
+		}
+		area := MultiPolygon{{r}}
+		if got := area.SignedDistance(p); math.Abs(math.Abs(got)-want) > 1e-3 || (got > 0) != area.Contains(p) {
+			t.Fatalf("%v of %v: %v, want %v", p, area, got, want)
+		}
+	}
+}
+
+func TestDistanceDoesNotAllocate(t *testing.T) {
+	area, p := rectangleOf(Point{13, 52}, 100, 100, 20), Point{13, 52}
+	line := Line(area[0][0])
+	overlapping := append(rectangleOf(Point{13, 52}, 100, 100, 20), rectangleOf(Point{13, 52}, 150, 50, 0)...)
+	crossings := make([]Crossing, 0, 4)
+	if n := testing.AllocsPerRun(100, func() {
+		area.SignedDistance(p)
+		line.Distance(p)
+		line.Progress(p)
+		area.Passes(p, Point{14, 53})
+		overlapping.Passes(p, Point{14, 53})
+		overlapping.SignedDistance(p)
+		crossings = line.AppendCrossings(crossings[:0], p, Point{14, 53})
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,174 @@
+package track
+
+import (
+	"slices"
+
+	"paddock/fence/geometry"
+)
+
+// extra is the part of an object's state that few objects have.
+type extra struct {
+	held     []held // by time of the fix
+	outliers outliers
+}
+
+// held is a fix that waits for older ones.
+type held struct {
+	Position
+	until Millis
+}
+
+// outliers is a row of fixes that are too far from the last accepted one, each of which fits the
+// one before.
+type outliers struct {
+	count int
+	point geometry.Point // of the last
+	time  Millis
+}
+
+const (
+	// believed is the number of outliers in a row that are no outliers.
+	believed = 3
+	// minStep is the least time between two fixes that a speed is computed of.
+	minStep = 1000
+	// maxHeld bounds the fixes of an object that wait for older ones.
+	maxHeld = 64
+)
+
+// Apply folds one fix and appends the events that it causes: exits, then
+// enters, each by time of crossing, then load order.
+func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
+	o, known := s.objects[key{p.Fleet, p.ID}]
+	switch {
+	case !known && !s.hasRoom():
+		return Full, events
+	case !known:
+		s.Advance(p.Arrived)
+		return s.accept(s.add(p), p, cause{reason: FirstSeen, unseen: true}, events)
+	case s.plan.hold > 0 || o.isHolding():
+		s.Advance(p.Arrived)
+		return s.hold(o, p, s.catchUp(o, events))
+	case p.Time <= o.time:
+		return s.late(), events
+	case s.plan.maxSpeed == 0:
+		s.Advance(p.Arrived)
+		return s.accept(o, p, cause{reason: Move}, s.catchUp(o, events))
+	}
+	outlier, trusted := s.isOutlier(o, p)
+	if outlier {
+		return Outlier, events
+	}
+	s.Advance(p.Arrived)
+	return s.accept(o, p, cause{reason: Move, unseen: trusted}, s.catchUp(o, events))
+}
+
+// admit is Apply for a fix of a known object that has waited.
+func (s *Shard) admit(o *object, p *Position, events []Event) []Event {
+	if p.Time <= o.time {
+		return events
+	}
+	outlier, trusted := s.isOutlier(o, p)
+	if outlier {
+		return events
+	}
+	_, events = s.accept(o, p, cause{reason: Move, unseen: trusted}, events)
+	return events
+}
+
+// accept moves an object to a fix.
+func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome, []Event) {
+	events = s.renew(o, events)
+	c.at, c.time, c.arrived = p.Time, p.Time, p.Arrived
+	c.from, c.fromTime, c.heard = o.point, o.time, o.arrived
+	if o.silent { // its exits were reported; its way back was not observed
+		o.silent, c.unseen = false, true
+		s.silent--
+	}
+	if o.more != nil {
+		o.more.outliers = outliers{}
+	}
+	o.take(p, s.now)
+	s.heard.touch(o)
+	return Accepted, s.settle(o, c, events)
+}
+
+// late is the outcome of a fix that is not newer than the last one.
+func (s *Shard) late() Outcome {
+	if s.plan.late == LateHistory {
+		return Past
+	}
+	return Late
+}
+
+func (o *object) isHolding() bool { return o.more != nil && len(o.more.held) > 0 }
+
+// extra returns the state that few objects have, for a change.
+func (o *object) extra() *extra {
+	if o.more == nil {
+		o.more = &extra{}
+	}
+	return o.more
+}
+
+// hold keeps a fix until no older ones are expected.
+func (s *Shard) hold(o *object, p *Position, events []Event) (Outcome, []Event) {
+	x := o.extra()
+	at, twice := slices.BinarySearchFunc(x.held, p.Time, func(h held, t Millis) int { return int(h.Time - t) })
+	if twice || p.Time <= o.time {
+		return s.late(), events
+	}
+	x.held = slices.Insert(x.held, at, held{*p, s.now + s.plan.hold})
+	x.held[at].Fleet, x.held[at].ID = o.fleet, o.id // not part of a longer text
+	if len(x.held) > maxHeld {
+		events = s.releaseFirst(o, 1, events)
+	}
+	s.arm(o)
+	return Held, s.fire(o, s.now, events)
+}
+
+// release applies the fixes of an object that have waited long enough, and older ones.
+func (s *Shard) release(o *object, due Millis, events []Event) []Event {
+	if !o.isHolding() {
+		return events
+	}
+	n := len(o.more.held)
+	for n > 0 && o.more.held[n-1].until > due {
+		n--
+	}
+	return s.releaseFirst(o, n, events)
+}
+
+func (s *Shard) releaseFirst(o *object, n int, events []Event) []Event {
+	ready := o.more.held[:n]
+	for i := range ready {
+		events = s.admit(o, &ready[i].Position, events)
+	}
+	o.more.held = slices.Delete(o.more.held, 0, n)
+	if len(o.more.held) == 0 {
+		o.more.held = nil
+	}
+	return events
+}
+
+// isOutlier reports whether an object would have to be too fast for a fix. trusted reports that
+// it would be, and that the fixes before say the same.
+func (s *Shard) isOutlier(o *object, p *Position) (outlier, trusted bool) {
+	limit, at := s.plan.maxSpeed, geometry.Point{Lon: p.Lon, Lat: p.Lat}
+	if limit == 0 || isReachable(o.point, at, p.Time-o.time, limit) {
+		return false, false
+	}
+	row := &o.extra().outliers
+	if row.count > 0 && p.Time > row.time && isReachable(row.point, at, p.Time-row.time, limit) {
+		row.count++
+	} else {
+		row.count = 1
+	}
+	row.point, row.time = at, p.Time
+	return row.count < believed, row.count == believed
+}
+
+// isReachable reports whether an object gets from a to b at this speed.
+func isReachable(a, b geometry.Point, took Millis, speed float64) bool {
+	m := geometry.MetricAt(a)
+	return m.To(b)*1000 <= float64(max(took, minStep))*speed
+}

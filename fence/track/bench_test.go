@@ -1,0 +1,124 @@
+package track_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/track"
+)
+
+// cityDir has the fences and the vehicles of a real city.
+const cityDir = "../../../shared/data/nyc"
+
+// BenchmarkBuses moves vehicles from the places of real buses by 10 m a fix, in all directions,
+// through three real sets.
+func BenchmarkBuses(b *testing.B) {
+	for _, name := range []string{"raw", "steady"} {
+		b.Run(name, func(b *testing.B) { benchmarkBuses(b, cityView(b, name), 20_000) })
+	}
+}
+
+func benchmarkBuses(b *testing.B, v *track.View, objects int) {
+	shard := track.NewShard(track.Options{})
+	shard.SetView(v, 0)
+	fleet := newFleet(b, objects)
+	events := make([]track.Event, 0, 64)
+	now, total := track.Millis(1_700_000_000_000), 0
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		p := fleet.next()
+		if i%objects == 0 {
+			now += 1000
+		}
+		p.Time, p.Arrived = now, now
+		_, events = shard.Apply(p, events[:0])
+		total += len(events)
+	}
+	b.ReportMetric(float64(total)/float64(b.N), "events/fix")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
+}
+
+// cityView returns a view of the sets of fences of the city.
+func cityView(b testing.TB, policy string) *track.View {
+	v := &track.View{}
+	p, err := track.ParsePolicy(policy)
+	if err != nil {
+		b.Fatal(err)
+	}
+	catalog, _, err := fence.LoadDir(os.DirFS(cityDir), fence.Options{})
+	if err != nil {
+		b.Skip(err)
+	}
+	for s := range catalog.All() {
+		if s.Snapshot().Len() > 0 {
+			v.Sets = append(v.Sets, track.TrackedSet{ID: track.SetID(len(v.Sets)), Name: s.Name(), Snapshot: s.Snapshot(), Policy: &p})
+		}
+	}
+	if len(v.Sets) == 0 {
+		b.Skip("no fences in " + cityDir)
+	}
+	return v
+}
+
+// fleet moves vehicles.
+type fleet struct {
+	*rand.Rand
+	at       []track.Position
+	course   []float64
+	vehicle  int
+	lat, lon float64 // degrees of 10 m
+}
+
+func newFleet(b testing.TB, n int) *fleet {
+	f := &fleet{Rand: rand.New(rand.NewPCG(1, 2)), lat: 10 / 111_195.0}
+	places := busPlaces(b)
+	f.lon = f.lat / math.Cos(places[0].Lat*math.Pi/180)
+	for i := range n {
+		p := places[f.IntN(len(places))]
+		f.at = append(f.at, track.Position{Fleet: "buses", ID: fmt.Sprint("MTA NYCT_", 100_000+i), Lon: p.Lon, Lat: p.Lat})
+		f.course = append(f.course, f.Float64()*2*math.Pi)
+	}
+	f.Shuffle(n, func(i, j int) { f.at[i], f.at[j] = f.at[j], f.at[i] })
+	return f
+}
+
+// next moves the next vehicle by 10 m, and returns its place.
+func (f *fleet) next() *track.Position {
+	i := f.vehicle
+	if f.vehicle++; f.vehicle == len(f.at) {
+		f.vehicle = 0
+	}
+	sin, cos := math.Sincos(f.course[i])
+	p := &f.at[i]
+	p.Lon += f.lon * cos
+	p.Lat += f.lat * sin
+	return p
+}
+
+// busPlaces returns the places of real buses.
+func busPlaces(b testing.TB) (places []geometry.Point) {
+	data, err := os.ReadFile(filepath.Join(cityDir, "nyc_mta_buses.geojson"))
+	if err != nil {
+		b.Skip(err)
+	}
+	var doc struct {
+		Features []struct {
+			Geometry struct{ Coordinates [2]float64 }
+		}
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range doc.Features {
+		places = append(places, geometry.Point{Lon: f.Geometry.Coordinates[0], Lat: f.Geometry.Coordinates[1]})
+	}
+	return places
+}

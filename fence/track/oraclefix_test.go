@@ -1,0 +1,304 @@
+package track_test
+
+import (
+	"maps"
+	"slices"
+
+	"paddock/fence/track"
+)
+
+// apply is the fix of an object.
+func (o *oracle) apply(p *track.Position) (track.Outcome, []string) {
+	obj, known := o.objects[p.ID]
+	if !known {
+		o.now = max(o.now, p.Arrived)
+		obj = &oracleObject{seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}}
+		o.objects[p.ID] = obj
+		return track.Accepted, o.accept(obj, p, true, true)
+	}
+	late, wait, speed := o.common()
+	if wait > 0 || len(obj.held) > 0 {
+		o.now = max(o.now, p.Arrived)
+		lines := o.due(p.ID, obj)
+		at, twice := slices.BinarySearchFunc(obj.held, p.Time, func(w waitingFix, t track.Millis) int { return int(w.Time - t) })
+		if twice || p.Time <= obj.last.Time {
+			return late, lines
+		}
+		obj.held = slices.Insert(obj.held, at, waitingFix{*p, o.now + wait})
+		return track.Held, append(lines, o.due(p.ID, obj)...)
+	}
+	if p.Time <= obj.last.Time {
+		return late, nil
+	}
+	outlier, trusted := obj.isOutlier(p, speed)
+	if outlier {
+		return track.Outlier, nil
+	}
+	o.now = max(o.now, p.Arrived)
+	return track.Accepted, append(o.due(p.ID, obj), o.accept(obj, p, false, trusted)...)
+}
+
+// common is what holds for an object in all sets.
+func (o *oracle) common() (late track.Outcome, wait track.Millis, speed float64) {
+	late = track.Late
+	unlimited := false
+	for _, set := range sets {
+		p := o.policy(set)
+		switch p.Late {
+		case track.LateHistory:
+			late = track.Past
+		case track.LateReorder:
+			wait = max(wait, track.Millis(p.Reorder.Milliseconds()))
+		}
+		unlimited = unlimited || p.MaxSpeed == 0
+		speed = max(speed, p.MaxSpeed)
+	}
+	if unlimited {
+		speed = 0
+	}
+	return late, wait, speed
+}
+
+// isOutlier reports whether a fix is too far away, and whether two others before said the same.
+func (obj *oracleObject) isOutlier(p *track.Position, speed float64) (outlier, trusted bool) {
+	fits := func(from *track.Position) bool {
+		seconds := max(float64(p.Time-from.Time)/1000, 1)
+		return p.Time > from.Time && !atLeast(span(pointOf(from), pointOf(p)), seconds*speed)
+	}
+	if speed == 0 || fits(&obj.last) {
+		obj.outliers = nil
+		return false, false
+	}
+	if n := len(obj.outliers); n > 0 && !fits(&obj.outliers[n-1]) {
+		obj.outliers = nil
+	}
+	if obj.outliers = append(obj.outliers, *p); len(obj.outliers) == 3 {
+		obj.outliers = nil
+		return false, true
+	}
+	return true, false
+}
+
+// accept moves an object.
+func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool) []string {
+	from, heard := obj.last, obj.arrived
+	unseen = unseen || obj.silent
+	obj.silent, obj.last, obj.arrived = false, *p, o.now
+	if p.Props != nil {
+		obj.props = p.Props
+	}
+	held := o.holding(pointOf(p))
+	var all []happening
+	for _, f := range o.fences {
+		name := fenceName{f.set, f.fence.Key}
+		policy := o.policy(f.set)
+		if policy.MaxAccuracy > 0 && p.Accuracy.Known && float64(p.Accuracy.Value) > policy.MaxAccuracy {
+			continue
+		}
+		v, member := obj.in[name]
+		if _, is := held[name]; is == member {
+			delete(obj.contrary, name)
+			continue
+		}
+		c := obj.contrary[name]
+		if c == nil {
+			c = &contrary{enters: !member, crossed: p.Time, order: orderOf(f)}
+			obj.contrary[name] = c
+			ttl := o.ttl(f.set)
+			if silent := unseen || ttl > 0 && heard+ttl <= o.now; !silent {
+				c.crossed = crossing(f.fence.Geometry, pointOf(&from), pointOf(p), from.Time, p.Time, maxGap(policy))
+			}
+		}
+		c.fixes = append(c.fixes, weigh(f, policy, p, !member, o.now))
+		if !first && !c.isConfirmed(policy, p.Time, o.now) {
+			continue
+		}
+		delete(obj.contrary, name)
+		h := o.change(obj, name, c, v)
+		if first {
+			h.reason = track.FirstSeen
+			if policy.Initial == track.InitialNone {
+				continue
+			} else if policy.Initial == track.InitialInside {
+				h.kind = track.Inside
+			}
+		}
+		all = append(all, h)
+	}
+	t := telling{time: p.Time, arrived: p.Arrived}
+	if !first {
+		before := pointOf(&from)
+		t.prev = &before
+	}
+	return o.tell(p.ID, obj, all, t)
+}
+
+func maxGap(p track.Policy) track.Millis {
+	if p.MaxGap == 0 {
+		return 600_000
+	}
+	return track.Millis(p.MaxGap.Milliseconds())
+}
+
+// change makes a contrary state the membership.
+func (o *oracle) change(obj *oracleObject, name fenceName, c *contrary, v visit) happening {
+	if c.enters {
+		obj.in[name] = visit{since: c.crossed, order: c.order}
+		return happening{track.Enter, track.Move, name, c.crossed, c.crossed, 0, c.order}
+	}
+	delete(obj.in, name)
+	return happening{track.Exit, track.Move, name, max(c.crossed, v.since), v.since, v.seq, v.order}
+}
+
+// weigh says what a contrary fix is worth.
+func weigh(f oracleFence, policy track.Policy, p *track.Position, enters bool, now track.Millis) contraryFix {
+	accuracy := 0.0
+	if p.Accuracy.Known {
+		accuracy = float64(p.Accuracy.Value)
+	}
+	margin, sure := max(policy.Metres, policy.AccuracyFactor*accuracy), max(policy.Sure, 3*accuracy)
+	if enters && policy.Metres > 0 {
+		quarter := squareInradius(f.fence.Geometry) / 4
+		margin, sure = min(margin, quarter), min(sure, quarter)
+	}
+	c := contraryFix{time: p.Time, arrived: now, counts: true}
+	distance := boundaryDistance(f.fence.Geometry, pointOf(p))
+	if margin > 0 {
+		c.counts = atLeast(distance, margin)
+	}
+	c.sure = policy.Sure > 0 && atLeast(distance, sure)
+	return c
+}
+
+// after is how long the contrary state has to last.
+func (c *contrary) after(policy track.Policy) track.Millis {
+	if c.enters {
+		return track.Millis(policy.EnterAfter.Milliseconds())
+	}
+	return track.Millis(policy.ExitAfter.Milliseconds())
+}
+
+// isEnough reports whether the last fixes are as many as the policy asks for, or one is sure.
+func (c *contrary) isEnough(policy track.Policy) bool {
+	run := 0
+	for _, f := range slices.Backward(c.fixes) {
+		if f.sure {
+			return true
+		}
+		if !f.counts {
+			return false
+		}
+		if run++; run >= max(policy.Fixes, 1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *contrary) isConfirmed(policy track.Policy, t, now track.Millis) bool {
+	after, first := c.after(policy), c.fixes[0]
+	return c.isEnough(policy) && (t-first.time >= after || first.arrived+after <= now)
+}
+
+// due does what time has made due for an object, the earliest first: pending changes, then fixes
+// that have waited, then silence.
+func (o *oracle) due(id string, obj *oracleObject) (lines []string) {
+	for {
+		at, do := o.nextDue(id, obj)
+		if do == nil || at > o.now {
+			return lines
+		}
+		lines = append(lines, do()...)
+	}
+}
+
+func (o *oracle) nextDue(id string, obj *oracleObject) (at track.Millis, do func() []string) {
+	earlier := func(t track.Millis, f func() []string) {
+		if do == nil || t < at {
+			at, do = t, f
+		}
+	}
+	for name, c := range obj.contrary {
+		policy := o.policy(name.set)
+		if after := c.after(policy); after > 0 && c.isEnough(policy) {
+			t := c.fixes[0].arrived + after
+			earlier(t, func() []string { return o.elapse(id, obj, t) })
+		}
+	}
+	for _, w := range obj.held {
+		earlier(w.until, func() []string { return o.release(obj, w.until) })
+	}
+	if obj.silent {
+		return at, do
+	}
+	longest, all := track.Millis(0), true
+	for _, set := range sets {
+		ttl := o.ttl(set)
+		longest, all = max(longest, ttl), all && ttl > 0
+		if ttl > 0 && obj.isConcernedBy(set) {
+			earlier(obj.arrived+ttl, func() []string { return o.silence(id, obj, ttl) })
+		}
+	}
+	if all {
+		earlier(obj.arrived+longest, func() []string {
+			obj.silent = true
+			return o.silence(id, obj, longest)
+		})
+	}
+	return at, do
+}
+
+func (obj *oracleObject) isConcernedBy(set string) bool {
+	for name := range obj.in {
+		if name.set == set {
+			return true
+		}
+	}
+	for name := range obj.contrary {
+		if name.set == set {
+			return true
+		}
+	}
+	return false
+}
+
+// silence ends the visits to the sets with a TTL, or a shorter one.
+func (o *oracle) silence(id string, obj *oracleObject, ttl track.Millis) []string {
+	at := obj.arrived + ttl
+	all := o.exits(obj, track.TTL, at, func(set string) bool { return o.ttl(set) > 0 && o.ttl(set) <= ttl })
+	return o.tell(id, obj, all, telling{time: at, arrived: o.now})
+}
+
+// elapse confirms what has been contrary for long enough at a time.
+func (o *oracle) elapse(id string, obj *oracleObject, at track.Millis) []string {
+	var all []happening
+	for name, c := range maps.Clone(obj.contrary) {
+		policy := o.policy(name.set)
+		if after := c.after(policy); after > 0 && c.isEnough(policy) && c.fixes[0].arrived+after <= at {
+			delete(obj.contrary, name)
+			all = append(all, o.change(obj, name, c, obj.in[name]))
+		}
+	}
+	return o.tell(id, obj, all, telling{time: at, arrived: o.now})
+}
+
+// release applies the fixes that have waited until a time, and those older than them.
+func (o *oracle) release(obj *oracleObject, at track.Millis) (lines []string) {
+	n := 0
+	for i, w := range obj.held {
+		if w.until <= at {
+			n = i + 1
+		}
+	}
+	ready := slices.Clone(obj.held[:n])
+	obj.held = slices.Delete(obj.held, 0, n)
+	_, _, speed := o.common()
+	for i := range ready {
+		p := &ready[i].Position
+		outlier, trusted := obj.isOutlier(p, speed)
+		if p.Time > obj.last.Time && !outlier {
+			lines = append(lines, o.accept(obj, p, false, trusted)...)
+		}
+	}
+	return lines
+}

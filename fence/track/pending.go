@@ -1,0 +1,92 @@
+package track
+
+import (
+	"slices"
+
+	"paddock/fence"
+)
+
+// pending is a change of membership that the policy of its set has not confirmed yet. It enters a
+// fence if the object is not a member, and leaves it otherwise.
+type pending struct {
+	set    SetID
+	ref    fence.Ref
+	fixes  int    // the last contrary ones that counted, up to Policy.Fixes
+	enough bool   // there are Policy.Fixes of them
+	at     Millis // when the first contrary fix crossed the boundary
+	first  Millis // time of the first contrary fix
+	due    Millis // when the state has lasted long enough by the clock; 0: its length does not matter
+}
+
+// timed reports whether nothing but time is missing.
+func (p *pending) timed() bool { return p.enough && p.due != 0 }
+
+// weigh adds a contrary fix of an object to the pending change, and reports whether that confirms
+// it, and when the boundary was crossed.
+func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
+	p, after := pending{set: set.ID, ref: ref}, t.after(enter)
+	if i := o.findPending(set.ID, ref); i >= 0 {
+		p = o.pending[i]
+	} else {
+		p.at, p.first = s.crossing(o, t, set.Snapshot.Fence(ref), c), o.time
+		if after > 0 {
+			p.due = s.now + after
+		}
+	}
+	p.count(t, s.beyond(o, t, set.Snapshot.Fence(ref), enter))
+	if p.enough && (after == 0 || o.time-p.first >= after || p.due <= s.now) {
+		return p.at, true
+	}
+	s.pending = append(s.pending, p)
+	return 0, false
+}
+
+// certainty is how far beyond a boundary a contrary fix is.
+type certainty uint8
+
+const (
+	shallow certainty = iota // within the margin, so it does not count
+	counts
+	sure // stands for all fixes
+)
+
+// count adds a contrary fix.
+func (p *pending) count(t *terms, c certainty) {
+	switch c {
+	case shallow:
+		p.fixes = 0
+	case counts:
+		p.fixes = min(p.fixes+1, max(t.Fixes, 1))
+	case sure:
+		p.fixes = max(t.Fixes, 1)
+	}
+	p.enough = p.fixes >= max(t.Fixes, 1)
+}
+
+// smallShare is the share of its inradius that a margin is limited to for an object that enters.
+const smallShare = 0.25
+
+// beyond says how far beyond the boundary of a fence a contrary fix is.
+func (s *Shard) beyond(o *object, t *terms, f *fence.Fence, enter bool) certainty {
+	margin, certain := t.margins(o.accuracy)
+	if margin == 0 && certain == 0 {
+		return counts
+	}
+	distance := f.Geometry.BoundaryDistance(o.point)
+	if enter && t.Metres > 0 && distance < max(margin, certain) {
+		limit := float64(smallShare * s.inradius(f))
+		margin, certain = min(margin, limit), min(certain, limit)
+	}
+	switch {
+	case t.Sure > 0 && distance >= certain:
+		return sure
+	case distance >= margin:
+		return counts
+	}
+	return shallow
+}
+
+// findPending returns the index of the pending change for a fence, -1 if there is none.
+func (o *object) findPending(set SetID, ref fence.Ref) int {
+	return slices.IndexFunc(o.pending, func(p pending) bool { return p.set == set && p.ref == ref })
+}

@@ -1,0 +1,308 @@
+package track
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"paddock/fence/geometry"
+)
+
+// Import puts an exported state in place of the shard's own, with the fences of v. The error is
+// ErrState, ErrStateVersion or ErrStateFences; the shard is as it was then. The same inputs give
+// the same events after it as on the shard that was exported, if v has the same sets and fences
+// in the same order.
+func (s *Shard) Import(state []byte, v *View) error {
+	i := importer{rest: state, view: v}
+	if i.version = i.byte(); i.version > stateVersion {
+		return fmt.Errorf("%w: %d", ErrStateVersion, i.version)
+	} else if i.version == 0 {
+		i.fail(ErrState)
+	}
+	n := NewShard(s.opts)
+	n.view = v
+	n.replan()
+	n.now, n.numbers = Millis(i.int()), i.uint()
+	i.names()
+	for range i.count(1) {
+		n.restore(i.object())
+		if i.err != nil {
+			return i.err
+		}
+	}
+	i.free(n)
+	i.heard(n)
+	i.silence(n)
+	if i.err == nil && len(i.rest) > 0 {
+		i.fail(ErrState)
+	}
+	if i.err != nil {
+		return i.err
+	}
+	*s = *n
+	return nil
+}
+
+// restore adds an object at the next handle; nil is a free one.
+func (s *Shard) restore(o *object) {
+	if o == nil {
+		o = &object{gone: true, silent: true}
+	}
+	o.handle, o.view = uint32(len(s.order)), s.view
+	s.order = append(s.order, o)
+	if o.gone {
+		return
+	}
+	s.objects[key{o.fleet, o.id}] = o
+	if o.silent {
+		s.silent++
+	}
+	s.arm(o)
+}
+
+// importer reads what exporter writes. After the first error, which it keeps, it returns zeros.
+type importer struct {
+	version byte
+	rest    []byte
+	view    *View
+	fences  []fenceID
+	err     error
+}
+
+func (i *importer) fail(err error) {
+	if i.err == nil {
+		i.err, i.rest = err, nil
+	}
+}
+
+func (i *importer) take(n int) []byte {
+	if n > len(i.rest) {
+		i.fail(ErrState)
+		return make([]byte, min(n, 8))
+	}
+	b := i.rest[:n]
+	i.rest = i.rest[n:]
+	return b
+}
+
+func (i *importer) byte() byte { return i.take(1)[0] }
+func (i *importer) float() float64 {
+	return math.Float64frombits(binary.LittleEndian.Uint64(i.take(8)))
+}
+
+func (i *importer) uint() uint64 {
+	v, n := binary.Uvarint(i.rest)
+	if n <= 0 {
+		i.fail(ErrState)
+		return 0
+	}
+	i.rest = i.rest[n:]
+	return v
+}
+
+func (i *importer) int() int64 {
+	v, n := binary.Varint(i.rest)
+	if n <= 0 {
+		i.fail(ErrState)
+		return 0
+	}
+	i.rest = i.rest[n:]
+	return v
+}
+
+// count reads the number of following elements, each of which has at least this many bytes.
+func (i *importer) count(bytes int) int {
+	n := i.uint()
+	if n > uint64(len(i.rest)/bytes) {
+		i.fail(ErrState)
+		return 0
+	}
+	return int(n)
+}
+
+func (i *importer) text() string { return string(i.take(i.count(1))) }
+
+func (i *importer) point() geometry.Point { return geometry.Point{Lon: i.float(), Lat: i.float()} }
+
+func (i *importer) measure(known bool) Measure {
+	if !known {
+		return Measure{}
+	}
+	return Measure{Value: math.Float32frombits(binary.LittleEndian.Uint32(i.take(4))), Known: true}
+}
+
+func (i *importer) names() {
+	sets := make([]*TrackedSet, i.count(1))
+	for k := range sets {
+		name := i.text()
+		at := slices.IndexFunc(i.view.Sets, func(t TrackedSet) bool { return t.Name == name })
+		if at >= 0 {
+			sets[k] = &i.view.Sets[at]
+		}
+	}
+	for range i.count(2) {
+		at, key := i.uint(), i.text()
+		if at >= uint64(len(sets)) {
+			i.fail(ErrState)
+			return
+		}
+		set := sets[at]
+		if set == nil {
+			i.fail(fmt.Errorf("%w: the set of the fence %q is missing", ErrStateFences, key))
+			return
+		}
+		ref, ok := set.Snapshot.Lookup(key)
+		if !ok {
+			i.fail(fmt.Errorf("%w: the set %q has no fence %q", ErrStateFences, set.Name, key))
+			return
+		}
+		i.fences = append(i.fences, fenceID{set.ID, ref})
+	}
+}
+
+// object reads an object; nil is a free handle.
+func (i *importer) object() *object {
+	flags := i.byte()
+	if flags&flagTaken == 0 {
+		return nil
+	}
+	o := &object{fleet: i.text(), id: i.text(), point: i.point(), silent: flags&flagSilent != 0, moved: flags&flagMoved != 0}
+	o.time, o.arrived = Millis(i.int()), Millis(i.int())
+	o.anchor, o.anchorSince = i.point(), Millis(i.int())
+	o.seq = i.uint()
+	o.accuracy = i.measure(flags&flagAccuracy != 0)
+	o.speed = i.measure(flags&flagSpeed != 0)
+	o.heading = i.measure(flags&flagHeading != 0)
+	if flags&flagProps != 0 {
+		o.props = json.RawMessage(i.text())
+	}
+	for range i.count(3) {
+		f := i.fence()
+		m := membership{set: f.set, ref: f.ref, since: Millis(i.int()), visit: i.uint()}
+		o.members = append(o.members, m)
+	}
+	slices.SortFunc(o.members, func(a, b membership) int { return a.compare(b.set, b.ref) })
+	if flags&flagMore != 0 {
+		i.more(o)
+	}
+	return o
+}
+
+// fence reads a place in the list of names.
+func (i *importer) fence() fenceID {
+	at := i.uint()
+	if at >= uint64(len(i.fences)) {
+		i.fail(ErrState)
+		return fenceID{}
+	}
+	return i.fences[at]
+}
+
+// more reads the part of an object that few have.
+func (i *importer) more(o *object) {
+	for range i.count(5) {
+		f, n := i.fence(), i.uint()
+		o.pending = append(o.pending, pending{
+			set: f.set, ref: f.ref, fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
+			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
+		})
+	}
+	slices.SortFunc(o.pending, func(a, b pending) int {
+		return (&membership{set: a.set, ref: a.ref}).compare(b.set, b.ref)
+	})
+	x := extra{outliers: outliers{count: int(min(i.uint(), believed-1)), point: i.point(), time: Millis(i.int())}}
+	for range i.count(heldBytes) {
+		x.held = append(x.held, i.held(o))
+	}
+	ascending := slices.IsSortedFunc(x.held, func(a, b held) int { return cmp.Compare(a.Time, b.Time) })
+	if !ascending || len(x.held) > maxHeld {
+		i.fail(ErrState)
+	}
+	if x.held != nil || x.outliers.count > 0 {
+		o.more = &x
+	}
+}
+
+// heldBytes is the least length of a fix that waits.
+const heldBytes = 1 + 16 + 3
+
+func (i *importer) held(o *object) held {
+	flags, p := i.uint(), i.point()
+	h := held{Position: Position{Fleet: o.fleet, ID: o.id, Lon: p.Lon, Lat: p.Lat}}
+	h.Time, h.Arrived, h.until = Millis(i.int()), Millis(i.int()), Millis(i.int())
+	h.Accuracy, h.Speed, h.Heading = i.measure(flags&1 != 0), i.measure(flags&2 != 0), i.measure(flags&4 != 0)
+	if flags&8 != 0 {
+		h.Props = json.RawMessage(i.text())
+	}
+	return h
+}
+
+// free reads the free handles.
+func (i *importer) free(s *Shard) {
+	gone := 0
+	for _, o := range s.order {
+		if o.gone {
+			gone++
+		}
+	}
+	n := i.count(1)
+	if n != gone {
+		i.fail(ErrState)
+		return
+	}
+	seen := make(map[uint64]bool, n)
+	for range n {
+		h := i.uint()
+		if h >= uint64(len(s.order)) || !s.order[h].gone || seen[h] {
+			i.fail(ErrState)
+			return
+		}
+		seen[h] = true
+		s.free = append(s.free, uint32(h))
+	}
+}
+
+// heard reads the order of the objects that are not silent.
+func (i *importer) heard(s *Shard) {
+	for range s.Len() - s.silent {
+		h := i.uint()
+		if h >= uint64(len(s.order)) {
+			i.fail(ErrState)
+			return
+		}
+		o := s.order[h]
+		if o.silent || o.earlier != nil || s.heard.first == o || s.heard.last != nil && s.heard.last.arrived > o.arrived {
+			i.fail(ErrState)
+			return
+		}
+		s.heard.touch(o)
+	}
+	if len(s.objects) != s.Len() { // two objects of one name
+		i.fail(ErrState)
+	}
+}
+
+// silence reads how far the objects are found silent. With other TTLs that begins again.
+func (i *importer) silence(s *Shard) {
+	s.heard.reset(len(s.plan.ttls))
+	if i.version == 1 {
+		return
+	}
+	for range i.count(2) {
+		ttl, h := Millis(i.int()), i.uint()
+		k, found := slices.BinarySearch(s.plan.ttls, ttl)
+		switch {
+		case h > uint64(len(s.order)) || h < uint64(len(s.order)) && (s.order[h].gone || s.order[h].silent):
+			i.fail(ErrState)
+			return
+		case !found:
+		case h == uint64(len(s.order)):
+			s.heard.next[k] = nil
+		default:
+			s.heard.next[k] = s.order[h]
+		}
+	}
+}

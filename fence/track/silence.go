@@ -1,0 +1,101 @@
+package track
+
+// arrivalList orders objects by when they were last heard. For each TTL of the plan it knows the
+// first object that has not been found to be silent for it, so that nothing looks at an object
+// that is not due.
+type arrivalList struct {
+	first, last *object
+	next        []*object // by TTL, ascending; nil: all have been found silent
+}
+
+// reset begins again with this number of TTLs.
+func (l *arrivalList) reset(ttls int) {
+	l.next = l.next[:0]
+	for range ttls {
+		l.next = append(l.next, l.first)
+	}
+}
+
+// touch moves o to the end, or puts it there.
+func (l *arrivalList) touch(o *object) {
+	if l.last != o {
+		l.remove(o)
+		o.earlier = l.last
+		if l.last != nil {
+			l.last.later = o
+		} else {
+			l.first = o
+		}
+		l.last = o
+	}
+	for i, first := range l.next {
+		if first == nil {
+			l.next[i] = o
+		}
+	}
+}
+
+// remove takes o out; it may be out already.
+func (l *arrivalList) remove(o *object) {
+	for i, first := range l.next {
+		if first == o {
+			l.next[i] = o.later
+		}
+	}
+	if o.earlier != nil {
+		o.earlier.later = o.later
+	} else if l.first == o {
+		l.first = o.later
+	}
+	if o.later != nil {
+		o.later.earlier = o.earlier
+	} else if l.last == o {
+		l.last = o.earlier
+	}
+	o.earlier, o.later = nil, nil
+}
+
+// nextSilence returns the object that is next to be silent for a TTL, and when.
+func (s *Shard) nextSilence() (o *object, ttl, at Millis) {
+	for i, first := range s.heard.next {
+		if first == nil {
+			continue
+		}
+		if t := s.plan.ttls[i]; o == nil || first.arrived+t < at {
+			o, ttl, at = first, t, first.arrived+t
+		}
+	}
+	return o, ttl, at
+}
+
+// silence ends the visits of an object that has been silent for a TTL of the plan.
+func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
+	at := o.arrived + ttl
+	for i, first := range s.heard.next {
+		if first == o && s.plan.ttls[i] == ttl {
+			s.heard.next[i] = o.later
+		}
+	}
+	s.begin()
+	all := s.plan.wholly && ttl == s.plan.ttls[len(s.plan.ttls)-1]
+	c := cause{reason: TTL, at: at, time: at, arrived: s.now}
+	for i := range o.members {
+		m := &o.members[i]
+		if t := s.plan.ttlOf(m.set); all || t > 0 && t <= ttl {
+			s.leave(o, m, at, c)
+		} else {
+			s.members = append(s.members, *m)
+		}
+	}
+	for _, p := range o.pending {
+		if t := s.plan.ttlOf(p.set); !all && (t == 0 || t > ttl) {
+			s.pending = append(s.pending, p)
+		}
+	}
+	if all {
+		s.heard.remove(o)
+		o.silent = true
+		s.silent++
+	}
+	return s.finish(o, c, events)
+}
