@@ -209,11 +209,14 @@ rules:
 		}
 	}
 	for text, want := range map[string]string{
-		"":                    "",
-		"# nothing":           "",
-		"rules: []":           "",
-		"rule: []":            "rules.yaml:1:1: rule: there is no such field; did you mean rules?",
-		"rules:\n  - id: a\n": "rules.yaml:2:7: rules[0].set: missing: name the set of fences",
+		`{"rules":[{"id":"a","set":"s"},{"id":"b"}]}`: "rules.yaml: rules[1].set: missing: name the set of fences",
+		`{"rules":[`:                        "rules.yaml: the JSON is not complete, at byte 10",
+		strings.Repeat("#", rule.MaxYAML+1): "rules.yaml: 4194305 bytes, the limit of YAML is 4194304: write the rules as JSON, whose limit is 67108864",
+		"":                                  "",
+		"# nothing":                         "",
+		"rules: []":                         "",
+		"rule: []":                          "rules.yaml:1:1: rule: there is no such field; did you mean rules?",
+		"rules:\n  - id: a\n":               "rules.yaml:2:7: rules[0].set: missing: name the set of fences",
 		"rules:\n- id: a\n  set: s\n  dwell:\n    after: 5\n": "rules.yaml:5:12: rules[0].dwell.after: 5 has no unit: write \"5s\", or another of ms, s, m, h",
 		"rules:\n- {id: a, set: s}\n- {id: a, set: t}\n":      "rules.yaml:3:8: rules[1].id: a is the id of rules[0] too",
 		"rules:\n- {id: a, set: s, objects: *}\n":             "rules.yaml:2:29: anchors, aliases, tags and special numbers are not understood here; a text that begins with * or & needs quotes",
