@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/fence/track/rule"
 )
@@ -119,8 +120,9 @@ func TestManyFaults(t *testing.T) {
 // TestCheck holds that a rule made in Go is held to the same limits.
 func TestCheck(t *testing.T) {
 	bad := rule.Rule{
-		ID: "a", Set: "s", Detect: rule.Enter | 1<<7, Objects: "\xff", Direction: 9,
+		ID: "a", Set: "s", Detect: rule.DetectEnter | 1<<7, Objects: "\xff", Direction: 9,
 		Fences: rule.Fences{IDs: make([]string, rule.MaxFences+1), Where: map[string]any{"x": 7}},
+		When:   &rule.Condition{}, Deliver: json.RawMessage(`{"a":1,"a":1}`),
 	}
 	err := bad.Check()
 	faults, ok := errors.AsType[*rule.Faults](err)
@@ -131,13 +133,31 @@ func TestCheck(t *testing.T) {
 	for _, f := range faults.List {
 		got[f.Field] = true
 	}
-	for _, field := range []string{"fences", "fences[0]", "objects", "detect"} {
+	for _, field := range []string{"fences", "fences[0]", "fences.where", "objects", "detect", "direction", "when", "deliver"} {
 		if !got[field] {
 			t.Errorf("no fault of %s in %v", field, err)
 		}
 	}
 	if text, err := json.Marshal(&bad); err == nil {
 		t.Errorf("marshalled as %s", text)
+	}
+}
+
+// TestZeroValues holds what the fields of a rule mean that Go code leaves out.
+func TestZeroValues(t *testing.T) {
+	r := rule.Rule{ID: "a", Set: "s", Active: &rule.Schedule{}, Deliver: json.RawMessage(`{"b":1, "a":2}`)}
+	if err := r.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(r.AppendJSON(nil)); got != `{"id":"a","set":"s","deliver":{"a":2,"b":1}}` {
+		t.Error(got)
+	}
+	if !r.Active.Open(time.Unix(0, 0)) {
+		t.Error("the zero schedule is closed")
+	}
+	long := strings.Repeat("object.a||", 400) + "object.a"
+	if c, err := rule.ParseCondition(long); err == nil {
+		t.Errorf("a canonical text of %d bytes", len(c.String()))
 	}
 }
 
