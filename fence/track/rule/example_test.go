@@ -70,7 +70,7 @@ rules:
 
 func ExampleRule_AppendJSON() {
 	r := rule.Rule{
-		ID: "overstay", Set: "customers", Objects: "truck-*",
+		ID: "overstay", Set: "customers",
 		Detect: rule.DetectDwell, Dwell: rule.Dwell{After: 30 * time.Minute},
 	}
 	if err := r.Check(); err != nil {
@@ -78,5 +78,5 @@ func ExampleRule_AppendJSON() {
 	}
 	fmt.Printf("%s\n", r.AppendJSON(nil))
 	// Output:
-	// {"id":"overstay","set":"customers","objects":"truck-*","detect":["dwell"],"dwell":{"after":"30m"}}
+	// {"id":"overstay","set":"customers","detect":["dwell"],"dwell":{"after":"30m"}}
 }
