@@ -56,8 +56,11 @@ func (r *Rule) check(add report) {
 	r.checkDetect(add)
 	r.checkSpans(add)
 	r.checkSecond(add)
-	if len(r.Deliver) > MaxDelivery {
-		add("deliver", "%d bytes, the limit is %d", len(r.Deliver), MaxDelivery)
+	if _, err := canonical(r.Deliver); err != nil {
+		add("deliver", "%w", err)
+	}
+	if r.When != nil && r.When.text == "" {
+		add("when", "not compiled: use ParseCondition")
 	}
 }
 
@@ -133,13 +136,11 @@ func (r *Rule) checkDetect(add report) {
 	switch {
 	case d&^allKinds != 0:
 		add("detect", "%#x has unknown kinds", uint8(d))
-	case d == 0 && !r.second():
-		add("detect", "the list is empty: leave it out for enter and exit")
 	case d != 0 && r.second():
 		add("detect", "a rule with count or near has events of its own; leave detect out")
-	case d.Has(Holds) && r.When == nil:
+	case d.Has(DetectCondition) && r.When == nil:
 		add("when", "missing, as detect has condition")
-	case d.Has(DwellTime) && r.Dwell.After == 0:
+	case d.Has(DetectDwell) && r.Dwell.After == 0:
 		add("dwell.after", "missing, as detect has dwell")
 	}
 	for _, s := range []struct {
@@ -147,10 +148,10 @@ func (r *Rule) checkDetect(add report) {
 		set   bool
 		needs Detect
 	}{
-		{"dwell", r.Dwell != Dwell{}, DwellTime},
-		{"inside", r.Inside != Repeat{}, Inside},
-		{"outside", r.Outside != Repeat{}, Outside},
-		{"direction", r.Direction != AnyDirection, Cross},
+		{"dwell", r.Dwell != Dwell{}, DetectDwell},
+		{"inside", r.Inside != Repeat{}, DetectInside},
+		{"outside", r.Outside != Repeat{}, DetectOutside},
+		{"direction", r.Direction != AnyDirection, DetectCross},
 	} {
 		if s.set && !d.Has(s.needs) {
 			add(s.field, "it has no effect, as detect has no %v", s.needs)

@@ -1,16 +1,21 @@
 package rule
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
 	"paddock/fence/track/rule/internal/document"
 )
 
-// MaxFile bounds a file of rules, in bytes.
-const MaxFile = 32 << 20
+// Limits of a file of rules, in bytes. To read YAML takes a hundred times its size in memory, so
+// long files are JSON.
+const (
+	MaxYAML = 4 << 20 // about 25,000 rules
+	MaxJSON = 64 << 20
+)
 
-// ParseFile reads a YAML file of rules:
+// ParseFile reads a file of rules, in YAML, or in JSON if it begins with a brace:
 //
 //	rules:
 //	  - id: school-speed
@@ -22,11 +27,7 @@ const MaxFile = 32 << 20
 // file, which it calls by this name.
 func ParseFile(name string, text []byte) ([]*Rule, error) {
 	faults := &Faults{}
-	if len(text) > MaxFile {
-		faults.add(&Fault{Place: name, Err: fmt.Errorf("%d bytes, the limit is %d", len(text), MaxFile)})
-		return nil, faults
-	}
-	doc, err := document.ParseYAML(text)
+	doc, err := parseDocument(text)
 	if err != nil {
 		faults.add(&Fault{Place: name, Err: err})
 		if syntax, ok := errors.AsType[*document.SyntaxError](err); ok {
@@ -45,6 +46,19 @@ func ParseFile(name string, text []byte) ([]*Rule, error) {
 		return nil, err
 	}
 	return list, nil
+}
+
+func parseDocument(text []byte) (*document.Value, error) {
+	isJSON := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
+	switch {
+	case isJSON && len(text) > MaxJSON:
+		return nil, fmt.Errorf("%d bytes, the limit is %d", len(text), MaxJSON)
+	case isJSON:
+		return document.ParseJSON(text)
+	case len(text) > MaxYAML:
+		return nil, fmt.Errorf("%d bytes, the limit of YAML is %d: write the rules as JSON, whose limit is %d", len(text), MaxYAML, MaxJSON)
+	}
+	return document.ParseYAML(text)
 }
 
 func placeIn(name string, at document.Place) string {

@@ -68,11 +68,7 @@ func decode(doc *document.Value) (*Rule, error) {
 func decodeInto(from reader) *Rule {
 	before := from.faults.count()
 	r := &Rule{}
-	detects := false
-	from.fields(r.fields(&detects))
-	if !detects && !r.second() {
-		r.Detect = defaultDetect
-	}
+	from.fields(r.fields())
 	if from.faults.count() == before {
 		r.check(func(field, format string, args ...any) {
 			from.faults.addf(join(from.path, field), format, args...)
@@ -88,11 +84,11 @@ func decodeInto(from reader) *Rule {
 // second reports whether the rule is about several objects, and so has no events of one.
 func (r *Rule) second() bool { return r.AtLeast != 0 || r.Near != nil }
 
-func (r *Rule) fields(detects *bool) map[string]func(reader) {
+func (r *Rule) fields() map[string]func(reader) {
 	return map[string]func(reader){
 		"id": plain(&r.ID), "set": plain(&r.Set), "objects": plain(&r.Objects), "fleet": plain(&r.Fleet),
 		"fences": r.Fences.read,
-		"detect": func(v reader) { *detects = true; r.Detect.read(v) },
+		"detect": r.Detect.read,
 		"dwell": func(v reader) {
 			v.fields(map[string]func(reader){"after": span(&r.Dwell.After), "every": span(&r.Dwell.Every)})
 		},
@@ -124,6 +120,9 @@ func (r *Repeat) read(v reader) {
 }
 
 func (d *Detect) read(v reader) {
+	if v.Kind == document.List && len(v.Items) == 0 {
+		v.fault("the list is empty: leave it out for enter and exit")
+	}
 	v.items(len(detectNames), func(item reader) {
 		var one Detect
 		into(&one, ParseDetect)(item)
@@ -199,9 +198,10 @@ func (r *Rule) normalize() {
 	if len(r.Fences.Where) == 0 {
 		r.Fences.Where = nil
 	}
-	if string(r.Deliver) == "null" {
-		r.Deliver = nil
+	if r.Detect == 0 && !r.second() {
+		r.Detect = defaultDetect
 	}
+	r.Deliver, _ = canonical(r.Deliver)
 	if r.Active != nil && r.Active.always() {
 		r.Active = nil
 	}
@@ -210,6 +210,21 @@ func (r *Rule) normalize() {
 		n.Objects, n.Fleet, n.ExitMetres = canonicalPattern(n.Objects), normal(n.Fleet), r.Near.Exit()
 		r.Near = &n
 	}
+}
+
+// canonical returns the canonical form of what a rule delivers to; null is nil.
+func canonical(text json.RawMessage) (json.RawMessage, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	doc, err := document.ParseJSON(text)
+	if err != nil || doc.Kind == document.Null {
+		return nil, err
+	}
+	if text = doc.AppendJSON(nil); len(text) > MaxDelivery {
+		return nil, fmt.Errorf("%d bytes, the limit is %d", len(text), MaxDelivery)
+	}
+	return text, nil
 }
 
 // canonicalPattern returns the canonical text of a valid pattern, "" for *.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/fence/track/rule"
 )
@@ -119,8 +120,9 @@ func TestManyFaults(t *testing.T) {
 // TestCheck holds that a rule made in Go is held to the same limits.
 func TestCheck(t *testing.T) {
 	bad := rule.Rule{
-		ID: "a", Set: "s", Detect: rule.Enter | 1<<7, Objects: "\xff", Direction: 9,
+		ID: "a", Set: "s", Detect: rule.DetectEnter | 1<<7, Objects: "\xff", Direction: 9,
 		Fences: rule.Fences{IDs: make([]string, rule.MaxFences+1), Where: map[string]any{"x": 7}},
+		When:   &rule.Condition{}, Deliver: json.RawMessage(`{"a":1,"a":1}`),
 	}
 	err := bad.Check()
 	faults, ok := errors.AsType[*rule.Faults](err)
@@ -131,13 +133,31 @@ func TestCheck(t *testing.T) {
 	for _, f := range faults.List {
 		got[f.Field] = true
 	}
-	for _, field := range []string{"fences", "fences[0]", "objects", "detect"} {
+	for _, field := range []string{"fences", "fences[0]", "fences.where", "objects", "detect", "direction", "when", "deliver"} {
 		if !got[field] {
 			t.Errorf("no fault of %s in %v", field, err)
 		}
 	}
 	if text, err := json.Marshal(&bad); err == nil {
 		t.Errorf("marshalled as %s", text)
+	}
+}
+
+// TestZeroValues holds what the fields of a rule mean that Go code leaves out.
+func TestZeroValues(t *testing.T) {
+	r := rule.Rule{ID: "a", Set: "s", Active: &rule.Schedule{}, Deliver: json.RawMessage(`{"b":1, "a":2}`)}
+	if err := r.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(r.AppendJSON(nil)); got != `{"id":"a","set":"s","deliver":{"a":2,"b":1}}` {
+		t.Error(got)
+	}
+	if !r.Active.Open(time.Unix(0, 0)) {
+		t.Error("the zero schedule is closed")
+	}
+	long := strings.Repeat("object.a||", 400) + "object.a"
+	if c, err := rule.ParseCondition(long); err == nil {
+		t.Errorf("a canonical text of %d bytes", len(c.String()))
 	}
 }
 
@@ -209,11 +229,14 @@ rules:
 		}
 	}
 	for text, want := range map[string]string{
-		"":                    "",
-		"# nothing":           "",
-		"rules: []":           "",
-		"rule: []":            "rules.yaml:1:1: rule: there is no such field; did you mean rules?",
-		"rules:\n  - id: a\n": "rules.yaml:2:7: rules[0].set: missing: name the set of fences",
+		`{"rules":[{"id":"a","set":"s"},{"id":"b"}]}`: "rules.yaml: rules[1].set: missing: name the set of fences",
+		`{"rules":[`:                        "rules.yaml: the JSON is not complete, at byte 10",
+		strings.Repeat("#", rule.MaxYAML+1): "rules.yaml: 4194305 bytes, the limit of YAML is 4194304: write the rules as JSON, whose limit is 67108864",
+		"":                                  "",
+		"# nothing":                         "",
+		"rules: []":                         "",
+		"rule: []":                          "rules.yaml:1:1: rule: there is no such field; did you mean rules?",
+		"rules:\n  - id: a\n":               "rules.yaml:2:7: rules[0].set: missing: name the set of fences",
 		"rules:\n- id: a\n  set: s\n  dwell:\n    after: 5\n": "rules.yaml:5:12: rules[0].dwell.after: 5 has no unit: write \"5s\", or another of ms, s, m, h",
 		"rules:\n- {id: a, set: s}\n- {id: a, set: t}\n":      "rules.yaml:3:8: rules[1].id: a is the id of rules[0] too",
 		"rules:\n- {id: a, set: s, objects: *}\n":             "rules.yaml:2:29: anchors, aliases, tags and special numbers are not understood here; a text that begins with * or & needs quotes",

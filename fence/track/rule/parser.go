@@ -34,6 +34,9 @@ func ParseCondition(source string) (*Condition, error) {
 		return nil, p.unexpected("and, or, or the end")
 	}
 	c := &Condition{root: root, text: root.String()}
+	if len(c.text) > MaxCondition {
+		return nil, fmt.Errorf("%d bytes in canonical form, with and for &&, or for ||, not for !: the limit is %d", len(c.text), MaxCondition)
+	}
 	c.collect(&c.root)
 	return c, nil
 }

@@ -29,13 +29,13 @@ type Rule struct {
 	Fences  Fences
 	Objects string // pattern over the object's id, see Pattern; "" is *
 	Fleet   string // "" and * are any
-	Detect  Detect
-	Dwell   Dwell  // with Detect.Dwell
-	Inside  Repeat // with Detect.Inside
-	Outside Repeat // with Detect.Outside
+	Detect  Detect // 0 is enter and exit, except with AtLeast or Near
+	Dwell   Dwell  // with DetectDwell
+	Inside  Repeat // with DetectInside
+	Outside Repeat // with DetectOutside
 
 	When      *Condition // nil: always
-	Direction Direction  // with Detect.Cross
+	Direction Direction  // with DetectCross
 	Active    *Schedule  // nil: always
 	AtLeast   int        // count.at_least; 0: the rule does not count
 	Near      *Near      // nil: the rule is not about objects near each other

@@ -38,34 +38,32 @@ import (
 // machines without one imports time/tzdata; this package does not. Two databases may disagree, so
 // a recording that is to be replayed to the same events notes the version of the database beside
 // it.
+//
+// The zero Schedule is always open.
 type Schedule struct {
-	zone        *time.Location
+	zone        *time.Location // nil: UTC
 	week        week
 	from, until time.Time // zero: not bounded
-}
-
-// NewSchedule returns a schedule that is always open, in a zone of the time zone database. The
-// zone "" is UTC.
-func NewSchedule(zone string) (*Schedule, error) {
-	location, err := loadZone(zone)
-	if err != nil {
-		return nil, err
-	}
-	return &Schedule{zone: location}, nil
 }
 
 // Every instant is cut to a millisecond, the resolution of positions.
 const resolution = time.Millisecond
 
-// Between returns the schedule bounded to the instants from from on and before until. A zero time
-// bounds nothing.
-func (s *Schedule) Between(from, until time.Time) (*Schedule, error) {
-	bounded := *s
-	bounded.from, bounded.until = from.Truncate(resolution), until.Truncate(resolution)
-	if !from.IsZero() && !until.IsZero() && !bounded.from.Before(bounded.until) {
-		return nil, errors.New("valid_until is not after valid_from")
+// bound cuts the bounds to the resolution and checks their order.
+func (s *Schedule) bound() error {
+	s.from, s.until = s.from.Truncate(resolution), s.until.Truncate(resolution)
+	if !s.from.IsZero() && !s.until.IsZero() && !s.from.Before(s.until) {
+		return errors.New("valid_until is not after valid_from")
 	}
-	return &bounded, nil
+	return nil
+}
+
+// in returns t in the zone of the schedule.
+func (s *Schedule) in(t time.Time) time.Time {
+	if s.zone == nil {
+		return t.UTC()
+	}
+	return t.In(s.zone)
 }
 
 // Open reports whether the schedule is open at t. A nil schedule always is.
@@ -76,7 +74,7 @@ func (s *Schedule) Open(t time.Time) bool {
 	case t.Before(s.from), !s.until.IsZero() && !t.Before(s.until):
 		return false
 	}
-	return s.week.open(secondOfWeek(t.In(s.zone)))
+	return s.week.open(secondOfWeek(s.in(t)))
 }
 
 // always reports whether the schedule is open at all times.
@@ -111,14 +109,14 @@ func (s *Schedule) nextInWeek(t time.Time, open bool) (at time.Time, changes boo
 		return time.Time{}, false
 	}
 	for {
-		local := t.In(s.zone)
+		local := s.in(t)
 		_, end := local.ZoneBounds()
 		second := secondOfWeek(local)
 		next := t.Truncate(time.Second).Add(time.Duration(s.week.until(second, open)) * time.Second)
 		if end.IsZero() || next.Before(end) {
 			return next, true
 		}
-		if t = end; s.week.open(secondOfWeek(end.In(s.zone))) != open {
+		if t = end; s.week.open(secondOfWeek(s.in(end))) != open {
 			return end, true
 		}
 	}
@@ -136,9 +134,6 @@ func secondOfWeek(local time.Time) int {
 	hour, minute, second := local.Clock()
 	return ((days*24+hour)*60+minute)*60 + second
 }
-
-// Zone returns the time zone.
-func (s *Schedule) Zone() *time.Location { return s.zone }
 
 // zones holds the zones that were loaded, by name: rules by the thousand share a few. There are
 // less than a thousand names.

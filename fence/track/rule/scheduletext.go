@@ -31,20 +31,19 @@ func (s *Schedule) UnmarshalJSON(text []byte) error {
 
 // readSchedule reads a schedule, nil with faults.
 func readSchedule(v reader) *Schedule {
-	s := &Schedule{zone: time.UTC}
+	s := &Schedule{}
 	before := v.faults.count()
 	v.fields(map[string]func(reader){
 		"zone": into(&s.zone, loadZone), "week": s.readWeek,
 		"valid_from": into(&s.from, parseInstant), "valid_until": into(&s.until, parseInstant),
 	})
-	bounded, err := s.Between(s.from, s.until)
-	if err != nil {
+	if err := s.bound(); err != nil {
 		v.fault("%w", err)
 	}
 	if v.faults.count() > before {
 		return nil
 	}
-	return bounded
+	return s
 }
 
 func parseInstant(text string) (time.Time, error) {
@@ -101,7 +100,7 @@ func (s *Schedule) write(o *object) {
 }
 
 func (s *Schedule) members(o *object) {
-	if s.zone != time.UTC {
+	if s.zone != nil && s.zone != time.UTC {
 		o.string("zone", s.zone.String())
 	}
 	if s.week != nil {
