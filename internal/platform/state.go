@@ -50,7 +50,7 @@ func (p *Platform) openState(context.Context) error {
 	limits := &p.cfg.Limits
 	dir := p.cfg.Data.Dir
 	if dir == "" || p.cfg.Journal.Off() {
-		cfg.Fences = views.New(p.catalog)
+		cfg.Fences = views.New(p.catalog, nil)
 		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
 		p.pipeline, err = ingest.Open(cfg)
 		return err

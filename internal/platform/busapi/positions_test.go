@@ -21,7 +21,7 @@ type discard struct{}
 func (discard) Publish([]events.Record) {}
 
 func newPipeline() *ingest.Pipeline {
-	return ingest.New(ingest.Config{Workers: 2, Fences: views.New(&fence.Catalog{}), Publisher: discard{}})
+	return ingest.New(ingest.Config{Workers: 2, Fences: views.New(&fence.Catalog{}, nil), Publisher: discard{}})
 }
 
 // The publish permissions of a user also hold for the fleet and the id in the body.

@@ -91,7 +91,7 @@ func newTown(t testing.TB, o options) *town {
 	}
 	log := events.NewLog(o.records, o.logBytes, "run1")
 	pipeline := ingest.New(ingest.Config{
-		Workers: 3, Fences: views.New(catalog), Publisher: logOnly{log}, Track: o.track,
+		Workers: 3, Fences: views.New(catalog, nil), Publisher: logOnly{log}, Track: o.track,
 	})
 	cfg := Config{Catalog: catalog, Pipeline: pipeline, Log: log, MaxAhead: 60_000, Version: "v0.0-test"}
 	if o.config != nil {

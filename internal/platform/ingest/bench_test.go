@@ -33,7 +33,7 @@ func BenchmarkSubmit(b *testing.B) {
 			}
 			config := Config{}
 			var log journal.Journal
-			if config.Fences = views.New(catalog); c.durable {
+			if config.Fences = views.New(catalog, nil); c.durable {
 				disk, err := journal.Open(journal.Options{Dir: b.TempDir()})
 				if err != nil {
 					b.Fatal(err)

@@ -34,7 +34,7 @@ func submitted(t *testing.T, p *Pipeline, d Decoder, body string) string {
 // Unknown members are reported, so that the sender does not believe them read.
 func TestUnknownMembersAreTold(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	p := New(Config{Workers: 1, Fences: views.New(&fence.Catalog{}), Publisher: &published{}, Metrics: NewMetrics(reg)})
+	p := New(Config{Workers: 1, Fences: views.New(&fence.Catalog{}, nil), Publisher: &published{}, Metrics: NewMetrics(reg)})
 	defer p.Close(t.Context())
 	const point = `"geometry":{"type":"Point","coordinates":[1,2]}`
 	names := func(n int) string {
@@ -130,7 +130,7 @@ func TestMissingIDOfAFeature(t *testing.T) {
 
 // A late position is reported with the time of the last fix.
 func TestLatePositionsSayWhy(t *testing.T) {
-	p := New(Config{Workers: 2, Fences: views.New(&fence.Catalog{}), Publisher: &published{}})
+	p := New(Config{Workers: 2, Fences: views.New(&fence.Catalog{}, nil), Publisher: &published{}})
 	defer p.Close(t.Context())
 	d := decoder()
 	const first = `{"id":"a","lon":1,"lat":2,"t":1773314205250}`

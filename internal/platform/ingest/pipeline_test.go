@@ -89,7 +89,7 @@ func newPipeline(t *testing.T, pub Publisher, c Config) (*Pipeline, *fence.Catal
 	t.Helper()
 	catalog := &fence.Catalog{}
 	addSet(t, catalog, "zone", unitSquare("a", 0))
-	c.Fences, c.Publisher = views.New(catalog), pub
+	c.Fences, c.Publisher = views.New(catalog, nil), pub
 	p := New(c)
 	t.Cleanup(func() { p.Close(context.Background()) })
 	return p, catalog

@@ -27,7 +27,7 @@ func TestPositionsAtTheEdgesOfNumbers(t *testing.T) {
 
 // The counts include a batch once its door has its answer.
 func TestCountsAreThoseOfTheAnswer(t *testing.T) {
-	p := New(Config{Workers: 2, Fences: views.New(&fence.Catalog{}), Publisher: &published{}})
+	p := New(Config{Workers: 2, Fences: views.New(&fence.Catalog{}, nil), Publisher: &published{}})
 	defer p.Close(context.Background())
 	for i := range 200 {
 		at := track.Millis(1_000_000_000_000)

@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/internal/platform/rulebook"
 )
 
 // storedView is a view as a document has it.
@@ -15,8 +17,11 @@ type storedView struct {
 	next     track.SetID
 	boundary geometry.Boundary
 	files    []byte
+	head     hash   // of the book
+	rules    []hash // its pages
 	sets     []storedSet
 
+	book  *rulebook.State
 	view  *track.View       // with restored sets
 	snaps []*fence.Snapshot // in the order of sets
 }
@@ -38,7 +43,7 @@ type restoredSet struct {
 
 // forget ends the use of decoded views.
 func (s *store) forget() {
-	s.sets, s.decoded, s.order = map[track.SetID]*restoredSet{}, map[hash]*storedView{}, nil
+	s.sets, s.decoded, s.order, s.last = map[track.SetID]*restoredSet{}, map[hash]*storedView{}, nil, nil
 }
 
 // doc reads a document.
@@ -80,6 +85,9 @@ func (s *store) decode(id []byte) (*storedView, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.book, err = s.restoreBook(d); err != nil {
+		return nil, err
+	}
 	d.view = &track.View{}
 	for _, stored := range d.sets {
 		set, err := s.restore(stored, d.boundary)
@@ -87,15 +95,51 @@ func (s *store) decode(id []byte) (*storedView, error) {
 			return nil, err
 		}
 		d.snaps = append(d.snaps, set.Snapshot())
-		d.view.Sets = append(d.view.Sets, track.TrackedSet{ID: stored.id, Name: stored.name, Snapshot: set.Snapshot()})
+		d.view.Sets = append(d.view.Sets, tracked(stored.id, stored.name, set.Snapshot(), d.book))
 	}
 	sortSets(d.view)
-	s.decoded[h] = d
+	s.decoded[h], s.last = d, d
 	if s.order = append(s.order, h); len(s.order) > maxDecoded {
 		delete(s.decoded, s.order[0]) // a replay does not come back to it
 		s.order = s.order[1:]
 	}
 	return d, nil
+}
+
+// restoreBook returns the state of the book of a view, as a change of that of the last decoded one.
+func (s *store) restoreBook(d *storedView) (*rulebook.State, error) {
+	earlier, pages := (*rulebook.State)(nil), []hash(nil)
+	if s.last != nil {
+		earlier, pages = s.last.book, s.last.rules
+		if s.last.head == d.head && slices.Equal(pages, d.rules) {
+			return earlier, nil
+		}
+	}
+	head, err := s.doc(d.head)
+	if err != nil {
+		return nil, err
+	}
+	changed := map[int][]byte{}
+	for n := range rulebook.Pages {
+		before, now := pageHash(pages, n), pageHash(d.rules, n)
+		if before == now {
+			continue
+		}
+		if changed[n] = nil; now != (hash{}) {
+			if changed[n], err = s.doc(now); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return rulebook.Decode(earlier, head, changed)
+}
+
+// pageHash returns the hash of a page, zero for an empty one.
+func pageHash(pages []hash, n int) hash {
+	if n < len(pages) {
+		return pages[n]
+	}
+	return hash{}
 }
 
 // restore brings a set to a stored state.
@@ -156,7 +200,7 @@ func (v *Views) Adopt(id []byte) error {
 	if err != nil {
 		return err
 	}
-	c := &catalogView{view: d.view, id: id}
+	c := &catalogView{view: d.view, id: id, book: d.book}
 	var change fence.Change
 	for i, stored := range d.sets {
 		set, err := s.restore(stored, s.Fences.Boundary) // another rule, another set
@@ -174,6 +218,10 @@ func (v *Views) Adopt(id []byte) error {
 		return err
 	}
 	v.next, s.files = d.next, d.files
+	v.book.Adopt(d.book)
+	for n, p := range d.book.Pages() {
+		s.rules[p] = pageHash(d.rules, n)
+	}
 	v.current.Store(c)
 	return nil
 }
@@ -217,7 +265,10 @@ func parseView(doc []byte) (*storedView, error) {
 	if v := r.take(1); r.failed || v[0] != viewVersion {
 		return nil, fmt.Errorf("%w: it has another version", ErrView)
 	}
-	d := &storedView{next: track.SetID(r.uint()), boundary: geometry.Boundary(r.text()), files: []byte(r.text())}
+	d := &storedView{next: track.SetID(r.uint()), boundary: geometry.Boundary(r.text()), files: []byte(r.text()), head: r.hash()}
+	for n := r.uint(); n > 0 && !r.failed; n-- {
+		d.rules = append(d.rules, r.hash())
+	}
 	for n := r.uint(); n > 0 && !r.failed; n-- {
 		set := storedSet{id: track.SetID(r.uint()), name: r.text(), head: r.hash()}
 		for k := r.uint(); k > 0 && !r.failed; k-- {

@@ -12,16 +12,19 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/rulebook"
 )
 
 // A view is stored as documents, each under the hash of its bytes:
 //
-//	view    version, next id of a set, boundary rule, files, number of sets; for each set its id,
-//	        its name, the hash of its head, its number of pages and their hashes
-//	head    see fence.Snapshot.AppendHead
-//	page    see fence.Page
+//	view    version, next id of a set, boundary rule, files, hash of the head of the book, number
+//	        of its pages and their hashes, number of sets; for each set its id, its name, the hash
+//	        of its head, its number of pages and their hashes
+//	head    see fence.Snapshot.AppendHead, and rulebook.State.Head
+//	page    see fence.Page, and rulebook.Page
 //
-// An edit of one fence changes one page, the head and the view.
+// The hash of an empty page is zero; if all pages of the book are empty, their number is. An edit of
+// one fence or rule changes one page, a head and the view.
 const (
 	viewVersion = 1
 	prefix      = "sets/" // of the documents' names in the journal
@@ -39,7 +42,8 @@ func (h hash) name() string { return prefix + hex.EncodeToString(h[:]) }
 // Options configure Open.
 type Options struct {
 	Catalog *fence.Catalog
-	Fences  fence.Options // of restored sets
+	Book    *rulebook.Book // nil: one without rules
+	Fences  fence.Options  // of restored sets
 	Journal journal.Journal
 	// Files returns a text that is stored with each view, and [Views.Files] returns it after a
 	// restart: what the sets were read from. Nil: none.
@@ -51,9 +55,10 @@ type store struct {
 	Options
 	log   journal.Journal
 	pages map[fence.Page]hash // of the newest view
-	known map[hash]int        // documents in the journal, each with the number of live views
-	live  []liveView          // oldest first
-	files []byte              // of the adopted view
+	rules map[*rulebook.Page]hash
+	known map[hash]int // documents in the journal, each with the number of live views
+	live  []liveView   // oldest first
+	files []byte       // of the adopted view
 
 	unsaved []journal.Value // documents that are not in the journal yet
 	size    int             // of them
@@ -61,6 +66,7 @@ type store struct {
 	sets    map[track.SetID]*restoredSet // by Decode
 	decoded map[hash]*storedView
 	order   []hash // of decoded
+	last    *storedView
 }
 
 // liveView is a view that records or checkpoints need.
@@ -72,12 +78,12 @@ type liveView struct {
 
 // Open returns the views of a catalog, which are kept in a journal.
 func Open(o Options) (*Views, error) {
-	v := New(o.Catalog)
+	v := New(o.Catalog, o.Book)
 	var err error
 	if o.Fences.Boundary, err = geometry.ParseBoundary(string(o.Fences.Boundary)); err != nil {
 		return nil, err
 	}
-	s := &store{Options: o, log: o.Journal, known: map[hash]int{}, pages: map[fence.Page]hash{}}
+	s := &store{Options: o, log: o.Journal, known: map[hash]int{}, pages: map[fence.Page]hash{}, rules: map[*rulebook.Page]hash{}}
 	names, err := s.log.Names(prefix)
 	if err != nil {
 		return nil, err
@@ -136,6 +142,10 @@ func (s *store) put(c *catalogView, next track.SetID) ([]byte, error) {
 		files = string(s.Options.Files())
 	}
 	b = appendText(b, files)
+	b, rules, err := s.putBook(b, c.book, &docs)
+	if err != nil {
+		return nil, err
+	}
 	b = binary.AppendUvarint(b, uint64(len(c.sets)))
 	for _, t := range c.sets {
 		b = appendText(binary.AppendUvarint(b, uint64(t.id)), t.set.Name())
@@ -169,12 +179,43 @@ func (s *store) put(c *catalogView, next track.SetID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.pages = pages
+	s.pages, s.rules = pages, rules
 	for _, h := range docs {
 		s.known[h]++
 	}
 	s.live = append(s.live, liveView{id: id, docs: docs})
 	return id[:], nil
+}
+
+// putBook stores the state of the book, and appends its part of the view.
+func (s *store) putBook(b []byte, book *rulebook.State, docs *[]hash) (out []byte, rules map[*rulebook.Page]hash, err error) {
+	head, err := s.add(book.Head(), docs)
+	if err != nil {
+		return nil, nil, err
+	}
+	b = append(b, head[:]...)
+	rules = map[*rulebook.Page]hash{}
+	all := book.Pages()
+	if !slices.ContainsFunc(all[:], func(p *rulebook.Page) bool { return !p.Empty() }) {
+		return append(b, 0), rules, nil
+	}
+	b = binary.AppendUvarint(b, uint64(len(all)))
+	for _, p := range all {
+		h, kept := s.rules[p]
+		switch {
+		case p.Empty():
+			h = hash{}
+		case kept:
+			*docs = append(*docs, h)
+		default:
+			if h, err = s.add(p.Append(nil), docs); err != nil {
+				return nil, nil, err
+			}
+		}
+		rules[p] = h
+		b = append(b, h[:]...)
+	}
+	return b, rules, nil
 }
 
 // Begin notes the record from which on a view is in use. Release needs it.

@@ -1,7 +1,7 @@
-// Package views gives the fold its view of a catalog: one snapshot of each set. It keeps the views
-// in the journal, so that the sets that came over the API survive the process, with their
-// generations and the order of their fences, and so that records are applied again under the fences
-// that they were applied under.
+// Package views gives the fold its view of a catalog and a book of rules: one snapshot of each set
+// with its policy, and the rules. It keeps the views in the journal, so that the sets and rules that
+// came over the API survive the process, with their generations and the order of their fences, and
+// so that records are applied again under the fences and rules that they were applied under.
 package views
 
 import (
@@ -11,12 +11,14 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/rulebook"
 )
 
 // Views follows a catalog. A set gets an id when it is first seen and keeps it while it is in the
 // catalog. It is safe for concurrent use.
 type Views struct {
 	catalog *fence.Catalog
+	book    *rulebook.Book
 	current atomic.Pointer[catalogView]
 
 	mu    sync.Mutex // guards the fields below
@@ -28,6 +30,7 @@ type Views struct {
 type catalogView struct {
 	view *track.View
 	sets []trackedSet
+	book *rulebook.State
 	id   []byte // of the stored view; nil: it is not stored
 }
 
@@ -37,14 +40,18 @@ type trackedSet struct {
 	snap *fence.Snapshot
 }
 
-// New returns the views of a catalog, which end with the process.
-func New(c *fence.Catalog) *Views {
-	v := &Views{catalog: c}
-	v.current.Store(&catalogView{view: &track.View{}})
+// New returns the views of a catalog and a book, which end with the process. Without a book there
+// are no rules, and every set has the policy raw.
+func New(c *fence.Catalog, b *rulebook.Book) *Views {
+	if b == nil {
+		b = rulebook.New(track.Policy{})
+	}
+	v := &Views{catalog: c, book: b}
+	v.current.Store(&catalogView{view: &track.View{}, book: b.State()})
 	return v
 }
 
-// View returns the sets: the same pointer until a set changes. It costs one atomic load and one
+// View returns the sets and rules: the same pointer until one changes. It costs one atomic load and one
 // comparison a set. Views that are kept are those of the last Stage, and have an id for Decode.
 func (v *Views) View() (view *track.View, id []byte) {
 	c := v.current.Load()
@@ -89,6 +96,9 @@ func (v *Views) Lock() { v.mu.Lock() }
 func (v *Views) Unlock() { v.mu.Unlock() }
 
 func (v *Views) isCurrent(c *catalogView) bool {
+	if v.book.State() != c.book {
+		return false
+	}
 	i := 0
 	for s := range v.catalog.All() {
 		if i == len(c.sets) || c.sets[i].set != s || c.sets[i].snap != s.Snapshot() {
@@ -100,7 +110,7 @@ func (v *Views) isCurrent(c *catalogView) bool {
 }
 
 func (v *Views) build(old *catalogView) *catalogView {
-	c := &catalogView{view: &track.View{}}
+	c := &catalogView{view: &track.View{}, book: v.book.State()}
 	for s := range v.catalog.All() {
 		i := slices.IndexFunc(old.sets, func(t trackedSet) bool { return t.set == s })
 		t := trackedSet{set: s, snap: s.Snapshot()}
@@ -119,9 +129,14 @@ func (v *Views) build(old *catalogView) *catalogView {
 // order lists the sets of the view by id.
 func (c *catalogView) order() {
 	for _, t := range c.sets {
-		c.view.Sets = append(c.view.Sets, track.TrackedSet{ID: t.id, Name: t.set.Name(), Snapshot: t.snap})
+		c.view.Sets = append(c.view.Sets, tracked(t.id, t.set.Name(), t.snap, c.book))
 	}
 	sortSets(c.view)
+}
+
+func tracked(id track.SetID, name string, s *fence.Snapshot, b *rulebook.State) track.TrackedSet {
+	policy, _, _ := b.Policy(name)
+	return track.TrackedSet{ID: id, Name: name, Snapshot: s, Policy: policy}
 }
 
 func sortSets(v *track.View) {

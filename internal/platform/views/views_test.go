@@ -12,7 +12,9 @@ import (
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/rulebook"
 )
 
 func square(key string, east float64) fence.Fence {
@@ -48,7 +50,7 @@ func describe(v *track.View, _ []byte) string {
 func TestViews(t *testing.T) {
 	catalog := &fence.Catalog{}
 	b := addSet(t, catalog, "b", square("x", 0))
-	views := New(catalog)
+	views := New(catalog, nil)
 	first, _ := views.View()
 	if again, _ := views.View(); again != first {
 		t.Error("a new view though nothing has changed")
@@ -218,12 +220,13 @@ func TestDamagedViews(t *testing.T) {
 	catalog, log := &fence.Catalog{}, journal.NewMemory()
 	addSet(t, catalog, "s", square("a", 0), square("b", 3))
 	views := open(t, catalog, log)
+	putRule(t, views, `{"id":"r","set":"s"}`)
 	if err := views.Adopt(nil); err != nil {
 		t.Fatal(err)
 	}
 	_, id := views.View()
 	names, _ := log.Names(prefix)
-	if len(names) != 3 {
+	if len(names) != 5 {
 		t.Fatalf("%q", names)
 	}
 	for _, name := range names {
@@ -250,6 +253,96 @@ func TestDamagedViews(t *testing.T) {
 	if _, err := views.Decode(id[:5]); !errors.Is(err, ErrView) {
 		t.Errorf("a short id: %v", err)
 	}
+}
+
+func putRule(t *testing.T, v *Views, text string) {
+	t.Helper()
+	r, err := rule.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := v.book.Put(r, func(*rule.Rule) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rules and policies are part of the view: a change of them is a new one, an edit stores three
+// documents, and they come back with every stored view and at the next start.
+func TestRulesAreKept(t *testing.T) {
+	catalog, log := &fence.Catalog{}, journal.NewMemory()
+	addSet(t, catalog, "s", square("a", 0))
+	addSet(t, catalog, "t", square("a", 0))
+	views := open(t, catalog, log)
+	if err := views.Adopt(nil); err != nil {
+		t.Fatal(err)
+	}
+	books, ids := []*rulebook.State{views.book.State()}, [][]byte{views.current.Load().id}
+	stage := func(most int) {
+		t.Helper()
+		before, _ := log.Names(prefix)
+		if views.Staged() {
+			t.Fatal("the change is not seen")
+		}
+		if err := views.Stage(); err != nil {
+			t.Fatal(err)
+		}
+		after, _ := log.Names(prefix)
+		if n := len(after) - len(before); n > most {
+			t.Errorf("a change makes %d documents", n)
+		}
+		books, ids = append(books, views.book.State()), append(ids, views.current.Load().id)
+	}
+	for n := range 40 {
+		putRule(t, views, fmt.Sprintf(`{"id":"r%d","set":"s"}`, n))
+		stage(2)
+	}
+	if err := views.book.SetPolicy("s", &track.Policy{Metres: 3}); err != nil {
+		t.Fatal(err)
+	}
+	stage(2)
+	if view, _ := views.View(); view.Sets[0].Policy.Metres != 3 || view.Sets[1].Policy.Metres != 0 {
+		t.Errorf("%+v, %+v", view.Sets[0].Policy, view.Sets[1].Policy)
+	}
+	if err := views.book.Delete("r7", func(*rule.Rule) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	stage(2)
+
+	same := func(got, want *rulebook.State) {
+		t.Helper()
+		if string(got.Head()) != string(want.Head()) || fmt.Sprint(ruleTexts(got)) != fmt.Sprint(ruleTexts(want)) {
+			t.Errorf("got %v of %s, want %v of %s", ruleTexts(got), got.Head(), ruleTexts(want), want.Head())
+		}
+	}
+	again := open(t, &fence.Catalog{}, log)
+	for _, n := range []int{3, 2, 40, 42, 0, 41} {
+		if _, err := again.Decode(ids[n]); err != nil {
+			t.Fatal(err)
+		}
+		same(again.store.decoded[hash(ids[n])].book, books[n])
+	}
+	if err := again.Adopt(ids[42]); err != nil {
+		t.Fatal(err)
+	}
+	same(again.book.State(), books[42])
+	if !again.Staged() {
+		t.Error("an adopted view is staged again")
+	}
+	putRule(t, again, `{"id":"r7","set":"s"}`)
+	before, _ := log.Names(prefix)
+	if err := again.Stage(); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := log.Names(prefix); len(after) != len(before) {
+		t.Errorf("%d documents for a state that was there", len(after)-len(before))
+	}
+}
+
+func ruleTexts(s *rulebook.State) (all []string) {
+	for _, r := range s.Rules().Rules() {
+		all = append(all, string(r.AppendJSON(nil)))
+	}
+	return all
 }
 
 func FuzzParseView(f *testing.F) {

@@ -27,7 +27,7 @@ func benchSite(b *testing.B) *wire.Conn {
 	catalog := &fence.Catalog{}
 	must(b, catalog.Add(set))
 	log := events.NewLog(1000, 1<<20, "e")
-	pipeline := ingest.New(ingest.Config{Fences: views.New(catalog), Publisher: publisher{log}})
+	pipeline := ingest.New(ingest.Config{Fences: views.New(catalog, nil), Publisher: publisher{log}})
 	api := New(Config{Catalog: catalog, Pipeline: pipeline, Log: log, Logger: slog.New(slog.DiscardHandler), MaxAhead: 1 << 40})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(b, err)

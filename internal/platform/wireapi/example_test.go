@@ -137,7 +137,7 @@ func paddock() (ctx context.Context, addr string, stop func()) {
 	}
 	eventLog := events.NewLog(1000, 1<<20, "example")
 	pipeline := ingest.New(ingest.Config{
-		Fences: views.New(catalog), Publisher: toLog{eventLog}, Track: track.Options{Initial: track.InitialEnter},
+		Fences: views.New(catalog, nil), Publisher: toLog{eventLog}, Track: track.Options{Initial: track.InitialEnter},
 	})
 	api := wireapi.New(wireapi.Config{Catalog: catalog, Pipeline: pipeline, Log: eventLog, Logger: slog.New(slog.DiscardHandler)})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -69,7 +69,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	s.addSet("squares", square("a", 0, 0, 10), square("b", 5, 0, 10))
 	s.addSet("far", square("c", 100, 40, 10))
 	s.pipeline = ingest.New(ingest.Config{
-		Workers: 2, Fences: views.New(s.catalog), Publisher: publisher{s.log},
+		Workers: 2, Fences: views.New(s.catalog, nil), Publisher: publisher{s.log},
 		Track: track.Options{Initial: track.InitialEnter, MaxObjects: 1000},
 	})
 	cfg := Config{
