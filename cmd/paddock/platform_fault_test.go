@@ -20,7 +20,7 @@ import (
 func upKeeping(t *testing.T, data string, flags ...string) *upProcess {
 	t.Helper()
 	return startUp(t, append([]string{
-		"up", "--data", data, "--initial", "enter",
+		"up", "--data", data, "--policy", "raw", "--initial", "enter",
 		"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0",
 	}, flags...)...)
 }

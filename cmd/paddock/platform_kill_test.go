@@ -37,7 +37,7 @@ func TestPlatformIsKilled(t *testing.T) {
 	plan := killPlan{kills, rand.New(rand.NewPCG(seed, 0))}
 	s, data := survival.New(), t.TempDir()
 	start := func() *upProcess {
-		p := startUpFor(t, 5*time.Minute, "up", "--data", data, "--initial", "enter",
+		p := startUpFor(t, 5*time.Minute, "up", "--data", data, "--policy", "raw", "--initial", "enter",
 			"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
 		s.URL, s.Bus, s.Wire = p.url, p.bus, p.wire
 		if err := s.Verify(t.Context()); err != nil {

@@ -39,15 +39,16 @@ type serving struct {
 	WireListen string `placeholder:"ADDR" help:"Address of the wire protocol (default 127.0.0.1:7400)."`
 	Token      string `placeholder:"TOKEN" help:"What HTTP clients must present; needed to listen beyond loopback."`
 	Profile    bool   `help:"Serve /debug/pprof."`
-	Initial    string `placeholder:"WHAT" help:"What an object's first position causes: none, inside or enter."`
-	TTL        string `placeholder:"TIME" help:"Silence after which an object leaves its fences, as 15m; 0 is never."`
+	Policy     string `placeholder:"PRESET" help:"When an object counts as inside, for sets without a policy of their own: raw, steady, accuracy or dwell:DURATION (default steady)."`
+	Initial    string `placeholder:"WHAT" help:"What an object's first position causes, in all sets: none, inside or enter (default that of the policy)."`
+	TTL        string `placeholder:"TIME" help:"Silence after which an object leaves its fences, as 15m, in all sets (default that of the policy)."`
 }
 
 // flags returns the given settings by their keys.
 func (s *serving) flags() map[string]string {
 	given := map[string]string{
 		"http.listen": s.Listen, "http.token": s.Token, "bus.listen": s.BusListen, "wire.listen": s.WireListen,
-		"track.initial": s.Initial, "track.ttl": s.TTL,
+		"track.policy": s.Policy, "track.initial": s.Initial, "track.ttl": s.TTL,
 	}
 	if s.Profile {
 		given["http.profile"] = "true"

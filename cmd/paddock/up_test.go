@@ -117,7 +117,7 @@ func TestUpProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := filepath.Join(dir, "kept")
-	p := startUp(t, "up", "-c", file, "--sets", filepath.Join(dir, "sets"), "--snapshots", kept, "--initial", "enter")
+	p := startUp(t, "up", "-c", file, "--sets", filepath.Join(dir, "sets"), "--snapshots", kept, "--policy", "raw", "--initial", "enter")
 	stream := p.events(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: upTestTimeout}
 	res, err := client.Post(p.url+"v1/positions", "application/json", strings.NewReader(`{"id":"v1","lon":0.5,"lat":0.5}`))

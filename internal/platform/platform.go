@@ -39,6 +39,7 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
@@ -82,9 +83,10 @@ type Platform struct {
 
 	registry     *prometheus.Registry
 	catalog      *fence.Catalog
-	journal      *journal.Disk           // nil: the state ends with the process
-	history      *history.History        // in the journal; nil: none
-	views        *views.Views            // in the journal; nil: none
+	journal      *journal.Disk    // nil: the state ends with the process
+	history      *history.History // in the journal; nil: none
+	views        *views.Views     // in the journal; nil: none
+	book         *rulebook.Book
 	broken       chan error              // why the journal cannot be written
 	congested    func() bool             // see ingest.Config
 	sets         *directory.Directory    // nil: none

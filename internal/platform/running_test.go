@@ -45,6 +45,9 @@ func startWith(t *testing.T, o platform.Options) *running {
 	t.Helper()
 	cfg := o.Config
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	if cfg.Track.Policy == config.Default().Track.Policy {
+		cfg.Track.Policy = "raw" // one position, one event
+	}
 	cfg.Sets.Snapshots = "off" // nothing of the tests is left in the user's cache
 	log := slog.New(slog.DiscardHandler)
 	reload := make(chan os.Signal)

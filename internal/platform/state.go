@@ -18,6 +18,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/views"
 )
 
@@ -35,14 +36,17 @@ func (journalError) ExitCode() int { return exitJournal }
 
 // openState opens the journal, if there is one, and restores fences, objects and events from it.
 func (p *Platform) openState(context.Context) error {
-	initial, err := track.ParseInitial(p.cfg.Track.Initial)
+	options, err := p.trackOptions()
 	if err != nil {
-		return p.cfg.Fault("track.initial", err)
+		return err
 	}
+	preset, err := track.ParsePolicy(p.cfg.Track.Policy)
+	if err != nil {
+		return p.cfg.Fault("track.policy", err)
+	}
+	p.book = rulebook.New(preset)
 	cfg := ingest.Config{
-		Track: track.Options{
-			Initial: initial, TTL: p.cfg.Track.TTL, MaxGap: p.cfg.Track.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects,
-		},
+		Track:   options,
 		Metrics: ingest.NewMetrics(p.registry), Logger: p.log,
 		Congested: func() bool { return p.congested() },
 		Failed:    func(err error) { p.broken <- err },
@@ -50,7 +54,7 @@ func (p *Platform) openState(context.Context) error {
 	limits := &p.cfg.Limits
 	dir := p.cfg.Data.Dir
 	if dir == "" || p.cfg.Journal.Off() {
-		cfg.Fences = views.New(p.catalog, nil)
+		cfg.Fences = views.New(p.catalog, p.book)
 		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
 		p.pipeline, err = ingest.Open(cfg)
 		return err
@@ -60,6 +64,7 @@ func (p *Platform) openState(context.Context) error {
 	}
 	begun := time.Now()
 	err = p.restore(&cfg, dir)
+	p.book.SetDefault(preset) // the last run may have had another one
 	if err != nil {
 		if errors.Is(err, journal.ErrLocked) || errors.Is(err, os.ErrPermission) {
 			return p.cfg.Failure("data.dir", err)
@@ -70,6 +75,21 @@ func (p *Platform) openState(context.Context) error {
 	p.log.Info("state restored", "dir", dir, "sets", p.catalog.Len(), "objects", p.Objects(),
 		"events", p.events.Latest(), "records", newest+1-oldest, "took", time.Since(begun))
 	return nil
+}
+
+// trackOptions returns what holds for all sets, whatever their policies are.
+func (p *Platform) trackOptions() (track.Options, error) {
+	t := &p.cfg.Track
+	o := track.Options{TTL: t.TTL, MaxGap: t.MaxGap, MaxObjects: p.cfg.Limits.MaxObjects}
+	if t.Initial == "" {
+		return o, nil
+	}
+	initial, err := track.ParseInitial(t.Initial)
+	if err != nil {
+		return o, p.cfg.Fault("track.initial", err)
+	}
+	o.Initial, o.NoInitial = initial, initial == track.InitialNone
+	return o, nil
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
@@ -101,7 +121,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		}
 	}()
 	p.views, err = views.Open(views.Options{
-		Catalog: p.catalog, Fences: p.fenceOptions(), Journal: p.journal, Files: p.servedFiles,
+		Catalog: p.catalog, Book: p.book, Fences: p.fenceOptions(), Journal: p.journal, Files: p.servedFiles,
 	})
 	if err != nil {
 		return err

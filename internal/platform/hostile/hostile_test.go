@@ -59,6 +59,7 @@ func start(t *testing.T) *target {
 	catalog := &fence.Catalog{}
 	must(t, catalog.Add(set))
 	cfg := config.Default()
+	cfg.Track.Policy = "raw"
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	log := slog.New(slog.DiscardHandler)
 	p := platform.New(platform.Options{Config: cfg, Logger: log, Version: "test", Catalog: catalog})

@@ -28,13 +28,14 @@ type Metrics struct {
 const (
 	resultAccepted = iota
 	resultLate
+	resultOutlier
 	resultFull
 	resultRejected
 	resultOverloaded
 	resultCount
 )
 
-var resultNames = [resultCount]string{"accepted", "late", "full", "rejected", "overloaded"}
+var resultNames = [resultCount]string{"accepted", "late", "outlier", "full", "rejected", "overloaded"}
 
 // NewMetrics registers the pipeline's metrics. With a nil registerer it only counts.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
@@ -55,7 +56,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	reg.MustRegister(m.events, m.lag)
 	for i, name := range resultNames {
 		reg.MustRegister(counter("paddock_track_updates_total",
-			"Positions by what became of them: late ones are not newer than the last, full ones are new objects beyond the limit, rejected ones are bad input, overloaded ones found a full queue, or the end of the process before their turn.",
+			"Positions by what became of them: late ones are not newer than the last, outliers too far from it, full ones are new objects beyond the limit, rejected ones are bad input, overloaded ones found a full queue, or the end of the process before their turn.",
 			prometheus.Labels{"result": name}, &m.results[i]))
 	}
 	reg.MustRegister(counter("paddock_track_renamed_total",
@@ -73,11 +74,12 @@ func counter(name, help string, labels prometheus.Labels, v *atomic.Uint64) prom
 // RejectBody counts a body without readable positions.
 func (m *Metrics) RejectBody() { m.results[resultRejected].Add(1) }
 
-// applied counts by track.Outcome. Fixes that wait for older ones count as accepted,
-// and outliers and past ones as late.
+// applied counts by track.Outcome. Positions that wait for older ones count as accepted, and past
+// ones as late.
 func (m *Metrics) applied(counts [track.Past + 1]int) {
 	m.results[resultAccepted].Add(uint64(counts[track.Accepted] + counts[track.Held]))
-	m.results[resultLate].Add(uint64(counts[track.Late] + counts[track.Past] + counts[track.Outlier]))
+	m.results[resultLate].Add(uint64(counts[track.Late] + counts[track.Past]))
+	m.results[resultOutlier].Add(uint64(counts[track.Outlier]))
 	m.results[resultFull].Add(uint64(counts[track.Full]))
 }
 

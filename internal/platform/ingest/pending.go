@@ -12,6 +12,7 @@ import (
 type Result struct {
 	Accepted int         `json:"accepted"`
 	Late     int         `json:"late"`
+	Outliers int         `json:"outliers,omitempty"` // too far from the position before, see track.Policy
 	Rejected []Rejection `json:"rejected"`
 	Omitted  int         `json:"omitted,omitempty"` // further rejections, which are not listed
 	// LatePositions holds the first late ones, each with the time of the last fix.
@@ -125,8 +126,10 @@ func (pd *pending) result() Result {
 		switch o {
 		case outcome(track.Accepted), outcome(track.Held):
 			r.Accepted++
-		case outcome(track.Late), outcome(track.Past), outcome(track.Outlier):
+		case outcome(track.Late), outcome(track.Past):
 			r.Late++
+		case outcome(track.Outlier):
+			r.Outliers++
 		case outcome(track.Full):
 			r.Full++
 			r.reject(pd.batch.index(i), "too many objects: the limit is reached and this one is new")

@@ -11,10 +11,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
+	"paddock/fence/track"
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/logging"
 )
@@ -110,10 +112,11 @@ type Sets struct {
 
 // Track holds the settings for moving objects.
 type Track struct {
-	Initial  string        `yaml:"initial"`   // effect of an object's first position: none, inside or enter
-	TTL      time.Duration `yaml:"ttl"`       // without a position, after which an object leaves its fences; 0 is never
+	Policy   string        `yaml:"policy"`    // preset of sets without a policy of their own: raw, steady, accuracy or dwell:DURATION
+	Initial  string        `yaml:"initial"`   // effect of an object's first position, in all sets: none, inside or enter; "" is that of the policy
+	TTL      time.Duration `yaml:"ttl"`       // without a position, after which an object leaves its fences, in all sets; 0 is that of the policy
 	MaxAhead time.Duration `yaml:"max_ahead"` // largest distance of a position's time into the future
-	MaxGap   time.Duration `yaml:"max_gap"`   // between two positions for which a crossing is interpolated
+	MaxGap   time.Duration `yaml:"max_gap"`   // between two positions for which a crossing is interpolated, in all sets; 0 is that of the policy
 }
 
 // Limits bounds the memory and the time that clients can use.
@@ -149,10 +152,8 @@ func Default() *Config {
 		Wire: Wire{Listen: "127.0.0.1:7400", MaxConnections: 16_384},
 		Sets: Sets{Watch: true, Zoom: 14, Boundary: "half-open", Antimeridian: "planar"},
 		Track: Track{
-			Initial:  "none",
-			TTL:      15 * time.Minute,
+			Policy:   "steady",
 			MaxAhead: time.Minute,
-			MaxGap:   10 * time.Minute,
 		},
 		Limits: Limits{
 			MaxObjects:  10_000_000,
@@ -249,7 +250,9 @@ func (c *Config) Validate() error {
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))
 	_, err := c.Journal.Interval()
 	check("journal.durability", err)
-	check("track.initial", oneOf(c.Track.Initial, "none", "inside", "enter"))
+	_, err = track.ParsePolicy(c.Track.Policy)
+	check("track.policy", err)
+	check("track.initial", oneOf(cmp.Or(c.Track.Initial, "none"), "none", "inside", "enter"))
 	_, err = logging.ParseLevel(c.Log.Level)
 	check("log.level", err)
 	_, err = logging.ParseFormat(c.Log.Format)

@@ -141,7 +141,8 @@ var zeroAllowed = map[string]bool{
 	"journal.keep":      true, // for ever
 	"journal.max_bytes": true, // a share of the disk
 	"journal.min_free":  true, // never refuse
-	"track.ttl":         true, // never
+	"track.max_gap":     true, // that of the policy
+	"track.ttl":         true, // that of the policy
 	"track.max_ahead":   true, // no clock may be ahead
 }
 
