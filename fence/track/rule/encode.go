@@ -62,8 +62,8 @@ func (o *object) nest(name string, write func()) {
 	o.text = append(o.text, '}')
 }
 
-// AppendJSON appends the canonical JSON of a rule without faults: members in a fixed order, and none
-// that has its default. Equal rules have equal bytes.
+// AppendJSON appends the canonical JSON of a rule without faults: members in a fixed order, and
+// none that has its default. Equal rules have equal bytes.
 func (r *Rule) AppendJSON(dst []byte) []byte {
 	n := *r
 	n.Fences.IDs = slices.Clone(r.Fences.IDs)

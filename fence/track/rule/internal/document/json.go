@@ -139,11 +139,24 @@ func (v *Value) appendObject(dst []byte) []byte {
 // AppendText appends s as a JSON string. Only quotes, backslashes and control characters are
 // escaped.
 func AppendText(dst []byte, s string) []byte {
+	if isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	var quoted bytes.Buffer
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s) // texts always encode
 	return append(dst, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
+}
+
+// isPlain reports whether a text needs no escapes.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendNumber keeps the digits of whole numbers, which may be more than a float64 holds.

@@ -1,0 +1,105 @@
+package rule
+
+import (
+	"encoding/binary"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"weak"
+)
+
+// Class is the selections of one object, and of all objects with the same ones. It is immutable. Of
+// a table and all tables that are made from it, equal classes are one pointer. The selection of
+// every object is not in a class, so the rules for all objects change without a change of classes.
+type Class struct {
+	selections []*Selection // in order, by compare
+	made       atomic.Pointer[made]
+}
+
+// Selections returns the selections of the class, in an order that depends on nothing but them.
+func (c *Class) Selections() []*Selection { return c.selections }
+
+// Has reports whether the objects of the class are selected.
+func (c *Class) Has(s *Selection) bool { return s.isAll() || slices.Contains(c.selections, s) }
+
+// made is the value that a user of a table made of the groups of a class.
+type made struct {
+	serial uint64 // of the table
+	groups []*Group
+	value  any
+}
+
+// Compiled returns the value that compile makes of the groups of the class. It is made again only
+// after one of the groups has changed: with an unchanged table, Compiled is one comparison. Any
+// number of goroutines may call it, also for several tables; two of them may compile at once.
+func (t *Table) Compiled(c *Class, compile func(groups []*Group) any) any {
+	last, serial := c.made.Load(), t.history.last()
+	if last != nil && last.serial == serial {
+		return last.value
+	}
+	next := &made{serial: serial, groups: t.Groups(c)}
+	if last != nil && slices.Equal(last.groups, next.groups) {
+		next.value = last.value
+	} else {
+		next.value = compile(next.groups)
+	}
+	if last == nil || last.serial < serial { // serials grow
+		c.made.CompareAndSwap(last, next)
+	}
+	return next.value
+}
+
+// classes makes the classes of a table and of all tables that are made from it, one for each list
+// of selections. It forgets a class once nothing refers to it.
+type classes struct {
+	serials atomic.Uint64
+	none    *Class // without selections
+
+	mu    sync.Mutex
+	known map[string]weak.Pointer[Class] // by the serials of the selections
+}
+
+func newClasses() *classes {
+	return &classes{none: &Class{}, known: map[string]weak.Pointer[Class]{}}
+}
+
+// of returns the class of these selections, in any order. It may reorder them.
+func (c *classes) of(selections []*Selection) *Class {
+	if len(selections) == 0 {
+		return c.none
+	}
+	slices.SortFunc(selections, func(a, b *Selection) int { return a.compare(b.selector) })
+	var space [128]byte
+	key := space[:0]
+	for _, s := range selections {
+		key = binary.NativeEndian.AppendUint64(key, s.serial)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.known[string(key)].Value(); known != nil {
+		return known
+	}
+	class := &Class{selections: slices.Clone(selections)}
+	name := string(key)
+	c.known[name] = weak.Make(class)
+	runtime.AddCleanup(class, c.forget, name)
+	return class
+}
+
+// forget drops the entry of a class that is gone, unless there is another one of the same
+// selections.
+func (c *classes) forget(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known[name].Value() == nil {
+		delete(c.known, name)
+	}
+}
+
+// len returns the number of classes that something refers to, or did until lately.
+func (c *classes) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.known)
+}
