@@ -11,6 +11,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/internal/cellmap"
 	"paddock/fence/internal/index"
+	"paddock/fence/internal/outline"
 )
 
 // Set is a named set of fences that changes while it is read. Any number of goroutines may read
@@ -42,7 +43,10 @@ func NewSet(name string, o Options) (*Set, error) {
 	}
 	s := &Set{name: name, options: o, writer: newWriter(o.index()), repeats: map[string]int{}}
 	t := &index.Table{}
-	s.current.Store(&Snapshot{table: t, keys: newKeys(0), index: s.writer.Publish(t), bounds: geometry.EmptyBox()})
+	s.current.Store(&Snapshot{
+		table: t, keys: newKeys(0), index: s.writer.Publish(t), bounds: geometry.EmptyBox(),
+		outline: outline.NewLazy(t, o.Kind == KindBrute),
+	})
 	return s, nil
 }
 
@@ -169,8 +173,9 @@ func (s *Set) Publish(next *Snapshot) *Snapshot {
 
 // prepare numbers and indexes the next snapshot, which is not published yet.
 func (s *Set) prepare(next *Snapshot) *Snapshot {
-	next.generation, next.next = s.current.Load().generation+1, s.next
-	next.index = s.writer.Publish(next.table)
+	now := s.current.Load()
+	next.generation, next.next = now.generation+1, s.next
+	next.index, next.outline = s.writer.Publish(next.table), now.outline.Follow(next.table)
 	return next
 }
 

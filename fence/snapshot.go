@@ -9,9 +9,10 @@ import (
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 	"paddock/fence/internal/index"
+	"paddock/fence/internal/outline"
 )
 
-// Fence is a named area, and Ref its number in a set.
+// Fence is a named area or line, and Ref its number in a set.
 type (
 	Fence = geojson.Fence
 	Ref   = geojson.Ref
@@ -22,6 +23,7 @@ type Snapshot struct {
 	generation uint64
 	next       int64 // refs below it have been used
 	index      index.Index
+	outline    *outline.Lazy
 	table      *index.Table
 	keys       *keys
 	bounds     geometry.Box

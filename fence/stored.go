@@ -147,7 +147,7 @@ func (s *Set) Restore(head []byte, changed map[int][]byte) (*Snapshot, error) {
 			s.writer.Replace(nil, e)
 		}
 	}
-	next.index = s.writer.Publish(next.table)
+	next.index, next.outline = s.writer.Publish(next.table), s.current.Load().outline.Follow(next.table)
 	s.current.Store(next)
 	s.tend()
 	return next, nil

@@ -169,11 +169,31 @@ func (mp MultiPolygon) Passes(a, b Point) (first, last float64, ok bool) {
 	return w.Passes(mp)
 }
 
+// Crosses reports whether the path crosses one of the lines.
+func (w Path) Crosses(ml MultiLine) bool {
+	for _, l := range ml {
+		for i := range l.Edges() {
+			if _, ok := w.Cross(l.Edge(i)); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Passes is MultiPolygon.Passes.
-func (w Path) Passes(mp MultiPolygon) (first, last float64, ok bool) {
+func (w Path) Passes(mp MultiPolygon) (first, last float64, ok bool) { return w.PassesParts(mp, nil) }
+
+// PassesParts is Passes, given the boxes around all parts, which spare a look at most parts of an
+// area of many.
+func (w Path) PassesParts(mp MultiPolygon, boxes []Box) (first, last float64, ok bool) {
 	var few [16]turn
 	turns, held := few[:0], 0
-	for _, part := range mp {
+	around := w.Boxes()
+	for i, part := range mp {
+		if boxes != nil && !boxes[i].Intersects(around[0]) && !boxes[i].Intersects(around[1]) {
+			continue
+		}
 		from := len(turns)
 		turns = cancelled(w.turns(turns, part), from)
 		if len(mp) == 1 {

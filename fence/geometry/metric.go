@@ -16,9 +16,15 @@ const (
 	nearMetres = 50_000
 	nearAxis   = 0.03
 
-	// meridianDegree is less than the length in metres of a degree of latitude anywhere.
-	meridianDegree = 110_574
+	// LatDegree is less than the length in metres of a degree of latitude anywhere.
+	LatDegree = 110_574
 )
+
+// LonDegree is less than the length in metres of a degree of longitude at a latitude.
+func LonDegree(lat float64) float64 {
+	_, cos := sincos(lat)
+	return max(cos, 0) * (equatorRadius * radian)
+}
 
 // Metric measures distances in metres on WGS84 from one point, to places and to edges that are
 // straight in longitude and latitude. An edge goes the way that its coordinates tell, and places on
@@ -112,7 +118,7 @@ func arc(chord2 float64) float64 {
 // Box returns a distance that no place in the box is nearer than. It is 0 for a point in the box,
 // and at least two thirds of the distance within 50 km, which is enough to discard by.
 func (m *Metric) Box(b Box) float64 {
-	north := max(b.MinLat-m.from.Lat, m.from.Lat-b.MaxLat, 0) * meridianDegree
+	north := max(b.MinLat-m.from.Lat, m.from.Lat-b.MaxLat, 0) * LatDegree
 	west, east := b.MinLon-m.from.Lon, b.MaxLon-m.from.Lon
 	gap := max(west, -east, 0)
 	if gap > 0 { // the other way round
@@ -121,6 +127,20 @@ func (m *Metric) Box(b Box) float64 {
 	// No place on a meridian is nearer than its plane.
 	g := min(gap, 90) * radian
 	return 0.99 * max(north, m.axis*(g-float64(float64(g*g)*g)/6))
+}
+
+// Widened returns a box that has all places within so many metres of the box. It may reach beyond
+// longitude 180, or all round a pole.
+func (b Box) Widened(metres float64) Box {
+	lat := metres / LatDegree
+	b.MinLat, b.MaxLat = b.MinLat-lat, b.MaxLat+lat
+	_, cos := sincos(min(max(-b.MinLat, b.MaxLat), 90))
+	lon := 360.0
+	if least := cos * (0.99 * equatorRadius * radian); least*180 > metres {
+		lon = metres / least
+	}
+	b.MinLon, b.MaxLon = b.MinLon-lon, b.MaxLon+lon
+	return b
 }
 
 // sincos returns the sine and the cosine of an angle in degrees, of at most a few turns. The

@@ -92,7 +92,7 @@ func (s *search) refine(from Point, dlon, dlat, t float64) float64 {
 // far is piece by chords. Along the edge their squares are nearly a parabola, whose least place is
 // looked at besides the ends and the place where the series has it.
 func (s *search) far(from Point, dlon, dlat, guess float64) (share float64, nearer bool) {
-	north := max(min(from.Lat, from.Lat+dlat), -max(from.Lat, from.Lat+dlat), 0) * meridianDegree
+	north := max(min(from.Lat, from.Lat+dlat), -max(from.Lat, from.Lat+dlat), 0) * LatDegree
 	if 0.98*float64(north*north) > s.best {
 		return 0, false
 	}

@@ -10,6 +10,7 @@ import (
 type extra struct {
 	held     []held // by time of the fix
 	outliers outliers
+	marks    []mark // of rules
 }
 
 // held is a fix that waits for older ones.
@@ -43,22 +44,22 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 	case !known && !s.hasRoom():
 		return Full, events
 	case !known:
-		s.Advance(p.Arrived)
+		s.meet(p.Arrived)
 		return s.accept(s.add(p), p, cause{reason: FirstSeen, unseen: true}, events)
 	case s.plan.hold > 0 || o.isHolding():
-		s.Advance(p.Arrived)
+		s.meet(p.Arrived)
 		return s.hold(o, p, s.catchUp(o, events))
 	case p.Time <= o.time:
 		return s.late(), events
 	case s.plan.maxSpeed == 0:
-		s.Advance(p.Arrived)
+		s.meet(p.Arrived)
 		return s.accept(o, p, cause{reason: Move}, s.catchUp(o, events))
 	}
 	outlier, trusted := s.isOutlier(o, p)
 	if outlier {
 		return Outlier, events
 	}
-	s.Advance(p.Arrived)
+	s.meet(p.Arrived)
 	return s.accept(o, p, cause{reason: Move, unseen: trusted}, s.catchUp(o, events))
 }
 
@@ -78,7 +79,7 @@ func (s *Shard) admit(o *object, p *Position, events []Event) []Event {
 // accept moves an object to a fix.
 func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome, []Event) {
 	events = s.renew(o, events)
-	c.at, c.time, c.arrived = p.Time, p.Time, p.Arrived
+	c.at, c.time, c.arrived, c.fix = p.Time, p.Time, p.Arrived, true
 	c.from, c.fromTime, c.heard = o.point, o.time, o.arrived
 	if o.silent { // its exits were reported; its way back was not observed
 		o.silent, c.unseen = false, true
@@ -89,7 +90,7 @@ func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome
 	}
 	o.take(p, s.now)
 	s.heard.touch(o)
-	return Accepted, s.settle(o, c, events)
+	return Accepted, s.settle(o, o.scope, c, events)
 }
 
 // late is the outcome of a fix that is not newer than the last one.
@@ -99,6 +100,8 @@ func (s *Shard) late() Outcome {
 	}
 	return Late
 }
+
+func (x *extra) isEmpty() bool { return len(x.held)+len(x.marks)+x.outliers.count == 0 }
 
 func (o *object) isHolding() bool { return o.more != nil && len(o.more.held) > 0 }
 

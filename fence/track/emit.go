@@ -5,18 +5,28 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/track/rule"
 )
 
 // change is one membership that begins or ends, before it has become an event.
 type change struct {
 	kind   Kind
 	reason Reason
-	set    string
+	set    *TrackedSet
+	ref    fence.Ref
 	fence  *fence.Fence
+	rule   string // of events of one rule
 	at     Millis
 	since  Millis
 	visit  uint64
 	member int // index in Shard.members, for one that begins
+	detail
+}
+
+// detail is what only some kinds of events have.
+type detail struct {
+	left      Millis
+	direction rule.Direction
 }
 
 // begin empties the scratch for the memberships, pending changes and events of an object.
@@ -24,12 +34,26 @@ func (s *Shard) begin() {
 	s.members, s.pending, s.changes = s.members[:0], s.pending[:0], s.changes[:0]
 }
 
-// finish appends the events and stores the memberships and pending changes since begin.
-func (s *Shard) finish(o *object, c cause, events []Event) []Event {
+// finish appends the events and stores the memberships and pending changes since begin. The
+// object has the scope next from then on.
+func (s *Shard) finish(o *object, next *scope, c cause, events []Event) []Event {
+	s.scope = next
+	if c.edited {
+		s.reveal(o, o.scope, &c)
+	}
+	if o.more != nil && len(o.more.marks) > 0 {
+		s.forget(o, &c)
+	}
+	o.scope = next
+	if c.isFix() && next != nil {
+		s.detect(o, &c)
+	}
 	events = s.emit(o, &c, events)
 	o.members = store(o.members, s.members)
 	if len(s.pending) > 0 || len(o.pending) > 0 {
 		o.pending = store(o.pending, s.pending)
+		s.arm(o)
+	} else if next != nil && next.dwells || o.slot > 0 {
 		s.arm(o)
 	}
 	s.members, s.pending = trim(s.members), trim(s.pending)
@@ -63,32 +87,60 @@ func trim[T any](s []T) []T {
 
 // leave ends a membership at a time.
 func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
+	set := o.era.view.find(m.set)
+	f := set.Snapshot.Fence(m.ref)
+	if !m.shown || !s.tells(o, o.scope.of(m.set), rule.Exit, f) {
+		return
+	}
 	reason := c.reason
 	if c.edited {
-		reason = FenceRemoved
-		if set := s.view.find(m.set); set != nil && set.Snapshot.Fence(m.ref) != nil {
-			reason = FenceChanged
-		}
+		reason = s.whyLeft(m)
 	}
-	set := o.view.find(m.set)
 	// A visit that began by this process's clock may end by a device's that is
 	// behind; it does not end before it began.
 	s.changes = append(s.changes, change{
-		kind: Exit, reason: reason, set: set.Name, fence: set.Snapshot.Fence(m.ref),
+		kind: Exit, reason: reason, set: set, ref: m.ref, fence: f,
 		at: max(at, m.since), since: m.since, visit: m.visit, member: -1,
 	})
 }
 
+// whyLeft returns the reason for the end of a membership in another era.
+func (s *Shard) whyLeft(m *membership) Reason {
+	set := s.era.view.find(m.set)
+	switch {
+	case set == nil || set.Snapshot.Fence(m.ref) == nil:
+		return FenceRemoved
+	case !s.scope.of(m.set).tracked:
+		return RuleRemoved
+	}
+	return FenceChanged
+}
+
+// whyEntered returns the reason for a membership that begins with an era.
+func (s *Shard) whyEntered(o *object, set SetID, ref fence.Ref) Reason {
+	old := o.era.view.find(set)
+	switch {
+	case old != nil && !o.scope.of(set).tracked:
+		return RuleAdded
+	case old == nil || old.Snapshot.Fence(ref) == nil:
+		return FenceAdded
+	}
+	return FenceChanged
+}
+
 // enter begins a membership at a time.
-func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial, at Millis, c cause) {
+func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial, at, lag Millis, c cause) {
 	kind, reason := Enter, c.reason
 	if c.edited {
-		reason = FenceAdded
-		if old := o.view.find(set.ID); old != nil && old.Snapshot.Fence(ref) != nil {
-			reason = FenceChanged
-		}
+		reason = s.whyEntered(o, set.ID, ref)
 	}
-	s.members = append(s.members, membership{set: set.ID, ref: ref, since: at})
+	f := set.Snapshot.Fence(ref)
+	x := s.scope.of(set.ID)
+	m := membership{set: set.ID, ref: ref, since: at, lag: lag, shown: x.shows(f)}
+	s.members = append(s.members, m)
+	if !m.shown || !s.tells(o, x, rule.Enter, f) {
+		return
+	}
 	if reason == FirstSeen {
 		switch initial {
 		case InitialNone:
@@ -98,20 +150,29 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial
 		}
 	}
 	s.changes = append(s.changes, change{
-		kind: kind, reason: reason, set: set.Name, fence: set.Snapshot.Fence(ref),
+		kind: kind, reason: reason, set: set, ref: ref, fence: f,
 		at: at, since: at, member: len(s.members) - 1,
 	})
 }
 
-// emit turns the changes into numbered events: by kind, then time; the sort is
-// stable, so load order decides the rest.
+// compare orders changes by kind, time, load order and rule.
+func (a *change) compare(b *change) int {
+	return cmp.Or(
+		cmp.Compare(ranks[a.kind], ranks[b.kind]), cmp.Compare(a.at, b.at),
+		cmp.Compare(a.set.ID, b.set.ID), cmp.Compare(a.ref, b.ref),
+		cmp.Compare(a.rule, b.rule), cmp.Compare(b.kind, a.kind), // the end of a condition before its begin
+	)
+}
+
+// ranks are the places of the kinds in the order of events of one fix.
+var ranks = [...]uint8{Exit: 0, Cross: 1, Enter: 2, Inside: 3, Outside: 4, Dwell: 5, ConditionBegin: 6, ConditionEnd: 6}
+
+// emit turns the changes into numbered events.
 func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 	if len(s.changes) == 0 {
 		return events
 	}
-	slices.SortStableFunc(s.changes, func(a, b change) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.at, b.at))
-	})
+	slices.SortFunc(s.changes, func(a, b change) int { return a.compare(&b) })
 	for i := range s.changes {
 		ch := &s.changes[i]
 		o.seq++
@@ -119,14 +180,19 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		if ch.kind == Enter {
 			visit = o.seq
 			s.members[ch.member].visit = visit
+		} else if ch.member >= 0 {
+			visit = s.members[ch.member].visit
 		}
 		e := Event{
-			Kind: ch.kind, Reason: ch.reason, Set: ch.set, Fence: ch.fence,
+			Kind: ch.kind, Reason: ch.reason, Set: ch.set.Name, Fence: ch.fence, Rule: ch.rule,
 			Fleet: o.fleet, ID: o.id, Props: o.props,
 			Point: o.point, At: ch.at, Time: c.time, Since: ch.since,
-			Arrived: c.arrived, Seq: o.seq, Visit: visit,
+			Arrived: c.arrived, Seq: o.seq, Visit: visit, Left: ch.left, Direction: ch.direction,
 		}
-		if ch.reason == Move && !c.timed {
+		if ch.fence != nil && ch.fence.Buffer() > 0 {
+			e.Progress = Measured(ch.fence.Progress(o.point))
+		}
+		if c.reason == Move && c.isFix() {
 			e.Prev, e.HasPrev = c.from, true
 		}
 		events = append(events, e)

@@ -53,7 +53,8 @@ func street(t testing.TB, side float64, policy string) *track.View {
 }
 
 // park parks vehicles on a border for some time, and returns the number of events after the first
-// hour, in which a vehicle may enter small fences beside it. Some stand at the border of two fences, some at a corner, some at an outer border.
+// hour, in which a vehicle may enter small fences beside it. Some stand at the border of two
+// fences, some at a corner, some at an outer border.
 func park(t testing.TB, v *track.View, side float64, vehicles int, total time.Duration, every float64) int {
 	places := []geometry.Point{{Lon: side, Lat: side / 2}, {Lon: side, Lat: side}, {Lon: 0, Lat: side / 2}, {Lon: 0, Lat: 0}}
 	shard := track.NewShard(track.Options{})
@@ -78,8 +79,8 @@ func atPlace(id string, seconds float64, p geometry.Point) *track.Position {
 	return at(id, seconds, p.Lon, p.Lat)
 }
 
-// A vehicle that is parked on a border does not enter and leave all day under steady, whatever the
-// rate of its fixes and the size of the fences. Under raw it does.
+// A vehicle that is parked on a border does not enter and leave all day under steady, whatever
+// the rate of its fixes and the size of the fences. Under raw it does.
 func TestParkedVehiclesDoNotFlap(t *testing.T) {
 	for _, c := range []struct {
 		every    float64 // seconds
@@ -104,8 +105,9 @@ func TestParkedVehiclesDoNotFlap(t *testing.T) {
 	}
 }
 
-// A vehicle that drives off at 5 m/s is told to have left within 15 s at a fix a second. At a lower
-// rate a vehicle at 10 m/s is told to have entered, or left, at the first fix or the one after.
+// A vehicle that drives off at 5 m/s is told to have left within 15 s at a fix a second. At a
+// lower rate a vehicle at 10 m/s is told to have entered, or left, at the first fix or the one
+// after.
 func TestRealCrossingsAreTold(t *testing.T) {
 	const side = 200.0
 	for _, c := range []struct{ every, speed, within float64 }{

@@ -207,6 +207,10 @@ func (w *world) line(input string) string {
 		return w.advance(track.Millis(seconds * 1000))
 	}
 	want := track.Accepted
+	if words[1] == "rules" {
+		w.setRules(strings.Join(words[2:], " "))
+		return w.edit(w.view(), track.Millis(seconds*1000))
+	}
 	p := at("o", seconds, 0, 0)
 	for i := 1; i < len(words); i++ {
 		word, next := words[i], ""
@@ -222,6 +226,11 @@ func (w *world) line(input string) string {
 			var accuracy float64
 			scan(w.t, strings.TrimPrefix(word, "±"), "%f", &accuracy)
 			p.Accuracy = track.Measured(accuracy)
+		case word == "speed":
+			var speed float64
+			scan(w.t, next, "%f", &speed)
+			p.Speed = track.Measured(speed)
+			i++
 		case word == "late" && next != "" && next[0] <= '9':
 			scan(w.t, next, "%f", &lag)
 			i++

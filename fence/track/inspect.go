@@ -108,7 +108,7 @@ func (s *Shard) isIn(o *object, in FenceName) bool {
 		return true
 	}
 	for i := range o.members {
-		set := o.view.find(o.members[i].set)
+		set := o.era.view.find(o.members[i].set)
 		if set.Name == in.Set && (in.Key == "" || set.Snapshot.Fence(o.members[i].ref).Key == in.Key) {
 			return true
 		}
@@ -124,7 +124,7 @@ func (s *Shard) describe(o *object) Object {
 	}
 	for i := range o.members {
 		m := &o.members[i]
-		set := o.view.find(m.set)
+		set := o.era.view.find(m.set)
 		d.Fences = append(d.Fences, Visit{
 			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit,
 		})
@@ -136,7 +136,7 @@ func (s *Shard) describe(o *object) Object {
 }
 
 func (o *object) describe(p *pending) Pending {
-	set := o.view.find(p.set)
+	set := o.era.view.find(p.set)
 	member := slices.ContainsFunc(o.members, func(m membership) bool { return m.compare(p.set, p.ref) == 0 })
 	d := Pending{Set: set.Name, Fence: set.Snapshot.Fence(p.ref), Enter: !member, At: p.at, Fixes: p.fixes}
 	if p.timed() {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"paddock/fence/geometry"
+	"paddock/fence/track/rule"
 )
 
 // The bounds of standing still, as a person sees it on a map.
@@ -51,7 +52,9 @@ type object struct {
 	seq     uint64 // events so far
 	silent  bool
 	gone    bool         // removed; only its place in Shard.order is left
-	view    *View        // of the memberships
+	era     *era         // of the memberships
+	class   *rule.Class  // nil without rules
+	scope   *scope       // nil without rules
 	members []membership // ascending by set, then ref
 	pending []pending    // in the same order
 	more    *extra       // nil for most objects

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"math"
 	"slices"
 
 	"paddock/fence"
@@ -15,6 +16,7 @@ type pending struct {
 	enough bool   // there are Policy.Fixes of them
 	at     Millis // when the first contrary fix crossed the boundary
 	first  Millis // time of the first contrary fix
+	lag    Millis // from there to its arrival
 	due    Millis // when the state has lasted long enough by the clock; 0: its length does not matter
 }
 
@@ -23,22 +25,23 @@ func (p *pending) timed() bool { return p.enough && p.due != 0 }
 
 // weigh adds a contrary fix of an object to the pending change, and reports whether that confirms
 // it, and when the boundary was crossed.
-func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
+func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter bool, c *cause) (at, lag Millis, confirmed bool) {
 	p, after := pending{set: set.ID, ref: ref}, t.after(enter)
 	if i := o.findPending(set.ID, ref); i >= 0 {
 		p = o.pending[i]
 	} else {
 		p.at, p.first = s.crossing(o, t, set.Snapshot.Fence(ref), c), o.time
+		p.lag = s.now - o.time
 		if after > 0 {
 			p.due = s.now + after
 		}
 	}
 	p.count(t, s.beyond(o, t, set.Snapshot.Fence(ref), enter))
 	if p.enough && (after == 0 || o.time-p.first >= after || p.due <= s.now) {
-		return p.at, true
+		return p.at, p.lag, true
 	}
 	s.pending = append(s.pending, p)
-	return 0, false
+	return 0, 0, false
 }
 
 // certainty is how far beyond a boundary a contrary fix is.
@@ -72,9 +75,9 @@ func (s *Shard) beyond(o *object, t *terms, f *fence.Fence, enter bool) certaint
 	if margin == 0 && certain == 0 {
 		return counts
 	}
-	distance := f.Geometry.BoundaryDistance(o.point)
+	distance := math.Abs(f.Distance(o.point))
 	if enter && t.Metres > 0 && distance < max(margin, certain) {
-		limit := float64(smallShare * s.inradius(f))
+		limit := float64(smallShare * f.Inradius())
 		margin, certain = min(margin, limit), min(certain, limit)
 	}
 	switch {

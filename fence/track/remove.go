@@ -11,7 +11,7 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	if !known {
 		return false, events
 	}
-	s.Advance(now)
+	s.meet(now)
 	events = s.catchUp(o, events)
 	events = s.renew(o, events)
 	events = s.leaveAll(o, cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}, events)
@@ -33,10 +33,11 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 // leaveAll ends every membership of the object, and forgets its pending changes.
 func (s *Shard) leaveAll(o *object, c cause, events []Event) []Event {
 	s.begin()
+	s.scope = o.scope
 	for i := range o.members {
 		s.leave(o, &o.members[i], c.at, c)
 	}
-	return s.finish(o, c, events)
+	return s.finish(o, o.scope, c, events)
 }
 
 // place gives a new object its handle: one that is free, or the next.

@@ -23,9 +23,13 @@ func (s *Shard) Import(state []byte, v *View) error {
 		i.fail(ErrState)
 	}
 	n := NewShard(s.opts)
-	n.view = v
-	n.replan()
 	n.now, n.numbers = Millis(i.int()), i.uint()
+	at := n.now
+	if i.version > 1 {
+		at = Millis(i.int())
+	}
+	n.era = newEra(v, at, nil)
+	n.replan()
 	i.names()
 	for range i.count(1) {
 		n.restore(i.object())
@@ -51,12 +55,14 @@ func (s *Shard) restore(o *object) {
 	if o == nil {
 		o = &object{gone: true, silent: true}
 	}
-	o.handle, o.view = uint32(len(s.order)), s.view
+	o.handle, o.era = uint32(len(s.order)), s.era
 	s.order = append(s.order, o)
 	if o.gone {
 		return
 	}
 	s.objects[key{o.fleet, o.id}] = o
+	o.class = s.era.classOf(o.fleet, o.id)
+	o.scope = s.era.scopeOf(o.class)
 	if o.silent {
 		s.silent++
 	}
@@ -68,6 +74,7 @@ type importer struct {
 	version byte
 	rest    []byte
 	view    *View
+	sets    []*TrackedSet
 	fences  []fenceID
 	err     error
 }
@@ -143,6 +150,7 @@ func (i *importer) names() {
 			sets[k] = &i.view.Sets[at]
 		}
 	}
+	i.sets = sets
 	for range i.count(2) {
 		at, key := i.uint(), i.text()
 		if at >= uint64(len(sets)) {
@@ -181,7 +189,10 @@ func (i *importer) object() *object {
 	}
 	for range i.count(3) {
 		f := i.fence()
-		m := membership{set: f.set, ref: f.ref, since: Millis(i.int()), visit: i.uint()}
+		m := membership{set: f.set, ref: f.ref, since: Millis(i.int()), visit: i.uint(), shown: true}
+		if i.version > 1 {
+			m.visit, m.shown, m.lag = m.visit>>1, m.visit&1 != 0, Millis(i.int())
+		}
 		o.members = append(o.members, m)
 	}
 	slices.SortFunc(o.members, func(a, b membership) int { return a.compare(b.set, b.ref) })
@@ -207,7 +218,7 @@ func (i *importer) more(o *object) {
 		f, n := i.fence(), i.uint()
 		o.pending = append(o.pending, pending{
 			set: f.set, ref: f.ref, fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
-			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
+			at: Millis(i.int()), first: Millis(i.int()), lag: Millis(i.int()), due: Millis(i.int()),
 		})
 	}
 	slices.SortFunc(o.pending, func(a, b pending) int {
@@ -221,9 +232,29 @@ func (i *importer) more(o *object) {
 	if !ascending || len(x.held) > maxHeld {
 		i.fail(ErrState)
 	}
-	if x.held != nil || x.outliers.count > 0 {
+	for range i.count(5) {
+		x.marks = append(x.marks, i.mark())
+	}
+	if !x.isEmpty() {
 		o.more = &x
 	}
+}
+
+func (i *importer) mark() mark {
+	m, flags, at := mark{rule: i.text()}, i.uint(), i.uint()
+	m.kind, m.tried = Kind(min(flags>>2, uint64(len(kindNames)))), flags&2 != 0
+	switch whole := flags&1 != 0; {
+	case int(m.kind) == len(kindNames), whole && at >= uint64(len(i.sets)), !whole && at >= uint64(len(i.fences)):
+		i.fail(ErrState)
+	case !whole:
+		m.set, m.ref = i.fences[at].set, i.fences[at].ref
+	case i.sets[at] == nil:
+		i.fail(fmt.Errorf("%w: the set of the rule %q is missing", ErrStateFences, m.rule))
+	default:
+		m.set, m.ref = i.sets[at].ID, noFence
+	}
+	m.at, m.since = Millis(i.int()), Millis(i.int())
+	return m
 }
 
 // heldBytes is the least length of a fix that waits.

@@ -17,16 +17,21 @@ type cause struct {
 	heard    Millis // when the fix before arrived
 	unseen   bool   // nothing is known of the object's path
 	edited   bool   // the fences changed and not the object, whose view is the one before
-	timed    bool   // time passed and there was no fix
+	fix      bool   // there is a new fix
 }
+
+// isFix reports whether the cause is a fix.
+func (c *cause) isFix() bool { return c.fix }
 
 // settle compares the fences that hold the object with its memberships. It appends the
 // differences that the policies confirm as events, and stores the new memberships.
-func (s *Shard) settle(o *object, c cause, events []Event) []Event {
+// The object has the scope next from then on.
+func (s *Shard) settle(o *object, next *scope, c cause, events []Event) []Event {
 	s.begin()
+	s.scope = next
 	was := o.members
-	for i := range s.view.Sets {
-		set := &s.view.Sets[i]
+	for i := range s.era.view.Sets {
+		set := &s.era.view.Sets[i]
 		for len(was) > 0 && was[0].set < set.ID { // the set is gone
 			s.leave(o, &was[0], c.at, c)
 			was = was[1:]
@@ -41,14 +46,20 @@ func (s *Shard) settle(o *object, c cause, events []Event) []Event {
 	for i := range was {
 		s.leave(o, &was[i], c.at, c)
 	}
-	events = s.finish(o, c, events)
-	o.view = s.view
+	events = s.finish(o, next, c, events)
+	o.era = s.era
 	s.refs = trim(s.refs)
 	return events
 }
 
 // settleSet is settle for one set, in which the object has these memberships.
 func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership, c *cause) {
+	if next := s.scope.of(set.ID); !next.tracked {
+		for i := range was {
+			s.leave(o, &was[i], c.at, *c)
+		}
+		return
+	}
 	if c.edited {
 		s.keepPending(o, set)
 	}
@@ -61,15 +72,15 @@ func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership
 	for len(was) > 0 || len(refs) > 0 {
 		switch {
 		case len(refs) == 0 || len(was) > 0 && was[0].ref < refs[0]:
-			if at, confirmed := s.judge(o, set, t, was[0].ref, false, c); confirmed {
+			if at, _, confirmed := s.judge(o, set, t, was[0].ref, false, c); confirmed {
 				s.leave(o, &was[0], at, *c)
 			} else {
 				s.members = append(s.members, was[0])
 			}
 			was = was[1:]
 		case len(was) == 0 || refs[0] < was[0].ref:
-			if at, confirmed := s.judge(o, set, t, refs[0], true, c); confirmed {
-				s.enter(o, set, refs[0], t.Initial, at, *c)
+			if at, lag, confirmed := s.judge(o, set, t, refs[0], true, c); confirmed {
+				s.enter(o, set, refs[0], t.Initial, at, lag, *c)
 			}
 			refs = refs[1:]
 		default:
@@ -93,14 +104,15 @@ func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
 		}
 		return false
 	}
-	old := o.view.find(set.ID)
-	return (old == nil || old.Snapshot != set.Snapshot) && !(t.ttl > 0 && o.arrived+t.ttl <= s.edited)
+	old := o.era.view.find(set.ID)
+	changed := old == nil || old.Snapshot != set.Snapshot || !o.scope.of(set.ID).tracked
+	return changed && !(t.ttl > 0 && o.arrived+t.ttl <= s.era.at)
 }
 
 // keepPending keeps the pending changes for fences of a set that are as they were, if its policy
 // is.
 func (s *Shard) keepPending(o *object, set *TrackedSet) {
-	old := o.view.find(set.ID)
+	old := o.era.view.find(set.ID)
 	for i := range o.pending {
 		if p := &o.pending[i]; p.set == set.ID && samePolicy(old, set) && !isChanged(old, set, p.ref) {
 			s.pending = append(s.pending, *p)
@@ -121,12 +133,12 @@ func policyOf(t *TrackedSet) Policy {
 
 // judge decides about one difference between a membership and the place of the object: whether
 // the membership changes, and when.
-func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
+func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, enter bool, c *cause) (at, lag Millis, confirmed bool) {
 	switch {
 	case c.edited:
-		return c.at, isChanged(o.view.find(set.ID), set, ref)
+		return c.at, 0, !o.scope.of(set.ID).tracked || isChanged(o.era.view.find(set.ID), set, ref)
 	case t.atOnce || c.reason == FirstSeen:
-		return s.crossing(o, t, set.Snapshot.Fence(ref), c), true
+		return s.crossing(o, t, set.Snapshot.Fence(ref), c), s.now - o.time, true
 	}
 	return s.weigh(o, t, set, ref, enter, c)
 }

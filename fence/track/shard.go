@@ -5,6 +5,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
+	"paddock/fence/track/rule"
 )
 
 // key names an object.
@@ -20,8 +21,7 @@ type Shard struct {
 	opts Options
 	plan plan // of opts and view
 
-	view    *View
-	edited  Millis // when view took the place of the one before
+	era     *era
 	now     Millis
 	objects map[key]*object
 	order   []*object   // by handle; removed objects keep their places until these are reused
@@ -35,16 +35,19 @@ type Shard struct {
 	behind int // number of objects from next on, round the end, that may have an earlier view
 
 	// scratch, valid within one call
-	refs    []fence.Ref
-	members []membership
-	pending []pending
-	changes []change
-	inradii map[*fence.Fence]float64
+	refs      []fence.Ref
+	members   []membership
+	pending   []pending
+	changes   []change
+	scope     *scope // that holds after the call
+	crossings []geometry.Crossing
+
+	objectProps, fenceProps rule.Properties
 }
 
 // NewShard returns a shard without objects and without fences.
 func NewShard(o Options) *Shard {
-	s := &Shard{view: &View{}, objects: make(map[key]*object), inradii: map[*fence.Fence]float64{}}
+	s := &Shard{era: newEra(&View{}, 0, nil), objects: make(map[key]*object)}
 	s.SetOptions(o)
 	return s
 }
@@ -59,7 +62,7 @@ func (s *Shard) SetOptions(o Options) {
 // replan derives the plan again. With other TTLs it begins again to look for silent objects.
 func (s *Shard) replan() {
 	old := s.plan
-	if s.plan = newPlan(s.view, &s.opts); !s.plan.sameSilence(&old) {
+	if s.plan = newPlan(s.era.view, &s.opts); !s.plan.sameSilence(&old) {
 		s.heard.reset(len(s.plan.ttls))
 	}
 }
@@ -70,14 +73,16 @@ func (s *Shard) Len() int { return len(s.order) - len(s.free) }
 // Silent is the number of objects whose TTL has passed.
 func (s *Shard) Silent() int { return s.silent }
 
-// Advance moves the time on. The events of deadlines until then come out of Step. The time does not
-// go back: a now before an earlier one changes nothing.
+// Advance moves the time on. The events of deadlines until then come out of Step. The time does
+// not go back: a now before an earlier one changes nothing.
 func (s *Shard) Advance(now Millis) { s.now = max(s.now, now) }
 
-// Due returns the time of the next deadline: of silence, of a pending change, or of a fix that
-// waits for older ones. Step does the work from then on. ok is false if there is none.
+// Due returns the time of the next deadline: of silence, of a pending change, of a fix that waits
+// for older ones, of dwelling, or of a schedule. Step does the work from then on. ok is false if
+// there is none.
 func (s *Shard) Due() (at Millis, ok bool) {
-	if len(s.timers) > 0 {
+	at, ok = s.era.flip, s.era.flip != 0
+	if len(s.timers) > 0 && (!ok || s.timers[0].due < at) {
 		at, ok = s.timers[0].due, true
 	}
 	if o, _, silent := s.nextSilence(); o != nil && (!ok || silent < at) {
@@ -94,11 +99,25 @@ func (s *Shard) Due() (at Millis, ok bool) {
 // other before Step has reached an object are one change for it.
 func (s *Shard) SetView(v *View, now Millis) {
 	s.Advance(now)
+	s.begins(newEra(v, s.now, s.era))
+	s.replan()
+}
+
+// begins makes an era begin.
+func (s *Shard) begins(e *era) {
 	if s.behind == 0 {
 		s.next = 0 // the order of the events does not depend on earlier changes
 	}
-	s.view, s.edited, s.behind = v, s.now, len(s.order)
-	s.replan()
+	s.era, s.behind = e, len(s.order)
+}
+
+// meet moves the time on for the input of an object. Schedules that open or close by then are one
+// change for it.
+func (s *Shard) meet(now Millis) {
+	s.Advance(now)
+	for s.era.flip != 0 && s.era.flip <= s.now {
+		s.begins(newEra(s.era.view, s.era.flip, s.era))
+	}
 }
 
 // stepWork is how many objects and memberships one Step looks at.
@@ -111,8 +130,11 @@ const stepWork = 1024
 func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
 	most += len(events)
 	for work := stepWork; work > 0 && len(events) < most; {
-		switch due, ok := s.Due(); {
-		case ok && due <= s.now:
+		due, ok := s.Due()
+		switch ok = ok && due <= s.now; {
+		case ok && due == s.era.flip && s.behind == 0:
+			s.begins(newEra(s.era.view, due, s.era))
+		case ok && due != s.era.flip:
 			work, events = s.stepDue(due, work, events)
 		case s.behind > 0:
 			o := s.order[s.next]
@@ -145,15 +167,21 @@ func (s *Shard) More() bool {
 	return s.behind > 0 || ok && due <= s.now
 }
 
-// renew settles an object whose view is not the shard's.
+// renew brings an object of another era to the shard's.
 func (s *Shard) renew(o *object, events []Event) []Event {
-	switch {
-	case o.view == s.view:
-	case o.silent: // it is in no fence
-		o.view = s.view
-	default:
-		events = s.settle(o, cause{edited: true, at: s.edited, time: s.edited, arrived: s.edited}, events)
+	if o.era == s.era {
+		return events
 	}
+	class := s.era.classAfter(o)
+	next := s.era.scopeOf(class)
+	switch {
+	case o.silent && len(o.members) == 0, next == o.scope && s.era.view.sameSets(o.era.view):
+		o.era, o.class, o.scope = s.era, class, next
+		return events
+	}
+	c := cause{edited: true, at: s.era.at, time: s.era.at, arrived: s.era.at}
+	events = s.settle(o, next, c, events)
+	o.class = class
 	return events
 }
 
@@ -166,9 +194,11 @@ func (s *Shard) hasRoom() bool {
 func (s *Shard) add(p *Position) *object {
 	o := &object{
 		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID),
-		arrived: p.Arrived, view: s.view, seq: s.numbers,
+		arrived: p.Arrived, era: s.era, seq: s.numbers,
 		anchor: geometry.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
+	o.class = s.era.classOf(o.fleet, o.id)
+	o.scope = s.era.scopeOf(o.class)
 	s.place(o)
 	s.objects[key{o.fleet, o.id}] = o
 	return o

@@ -77,6 +77,7 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		}
 	}
 	s.begin()
+	s.scope = o.scope
 	all := s.plan.wholly && ttl == s.plan.ttls[len(s.plan.ttls)-1]
 	c := cause{reason: TTL, at: at, time: at, arrived: s.now}
 	for i := range o.members {
@@ -97,5 +98,5 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		o.silent = true
 		s.silent++
 	}
-	return s.finish(o, c, events)
+	return s.finish(o, o.scope, c, events)
 }

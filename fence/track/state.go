@@ -29,12 +29,12 @@ var (
 // ErrUnsettled, or nil. Memberships name set and fence, so the state can be imported with other
 // snapshots of the same fences.
 //
-// The layout: version, time, number of the last event of removed objects; the names of sets and
-// fences, each once; for each handle a flag and the object, if it is taken; the free handles in
-// the order of their next use, last first; the handles of the objects that are not silent,
-// longest unheard first; for each TTL, the handle of the first of these that is not found silent,
-// or the number of handles. Numbers are varints, coordinates and measures IEEE 754, least byte
-// first.
+// The layout: version, time, number of the last event of removed objects, beginning of the era;
+// the names of sets and fences, each once; for each handle a flag and the object, if it is taken;
+// the free handles in the order of their next use, last first; the handles of the objects that
+// are not silent, longest unheard first; for each TTL, the handle of the first of these that is
+// not found silent, or the number of handles. Numbers are varints, coordinates and measures IEEE
+// 754, least byte first.
 func (s *Shard) Export(dst []byte) ([]byte, error) {
 	if s.behind > 0 {
 		return dst, ErrUnsettled
@@ -42,6 +42,7 @@ func (s *Shard) Export(dst []byte) ([]byte, error) {
 	e := exporter{b: append(dst, stateVersion), s: s, fences: map[fenceID]uint64{}}
 	e.int(int64(s.now))
 	e.uint(s.numbers)
+	e.int(int64(s.era.at))
 	e.names()
 	e.uint(uint64(len(s.order)))
 	for _, o := range s.order {
@@ -97,7 +98,7 @@ func (e *exporter) point(p geometry.Point) {
 // names writes the sets of the view, and the fences that objects are in or may enter: place of
 // the set, key.
 func (e *exporter) names() {
-	sets := e.s.view.Sets
+	sets := e.s.era.view.Sets
 	e.uint(uint64(len(sets)))
 	for i := range sets {
 		e.text(sets[i].Name)
@@ -116,6 +117,11 @@ func (e *exporter) names() {
 		}
 		for i := range o.pending {
 			use(o.pending[i].set, o.pending[i].ref)
+		}
+		for _, m := range o.marks() {
+			if m.ref != noFence {
+				use(m.set, m.ref)
+			}
 		}
 	}
 	e.uint(uint64(len(used)))
@@ -154,7 +160,7 @@ func (e *exporter) object(o *object) {
 		{o.speed.Known, flagSpeed},
 		{o.heading.Known, flagHeading},
 		{o.props != nil, flagProps},
-		{len(o.pending) > 0 || o.isHolding() || o.more != nil && o.more.outliers.count > 0, flagMore},
+		{len(o.pending) > 0 || o.more != nil && !o.more.isEmpty(), flagMore},
 	} {
 		if f.set {
 			flags |= f.flag
@@ -178,7 +184,8 @@ func (e *exporter) object(o *object) {
 		m := &o.members[i]
 		e.uint(e.fences[fenceID{m.set, m.ref}])
 		e.int(int64(m.since))
-		e.uint(m.visit)
+		e.uint(m.visit<<1 | bit(m.shown))
+		e.int(int64(m.lag))
 	}
 	if flags&flagMore != 0 {
 		e.more(o)
@@ -194,6 +201,7 @@ func (e *exporter) more(o *object) {
 		e.uint(uint64(p.fixes)<<1 | bit(p.enough))
 		e.int(int64(p.at))
 		e.int(int64(p.first))
+		e.int(int64(p.lag))
 		e.int(int64(p.due))
 	}
 	x := o.more
@@ -207,6 +215,31 @@ func (e *exporter) more(o *object) {
 	for i := range x.held {
 		e.held(&x.held[i])
 	}
+	e.uint(uint64(len(x.marks)))
+	for i := range x.marks {
+		e.mark(&x.marks[i])
+	}
+}
+
+// mark writes a mark: the rule, the kind, the place of the fence, or that of its set.
+func (e *exporter) mark(m *mark) {
+	e.text(m.rule)
+	e.uint(uint64(m.kind)<<2 | bit(m.tried)<<1 | bit(m.ref == noFence))
+	if m.ref == noFence {
+		e.uint(uint64(slices.IndexFunc(e.s.era.view.Sets, func(t TrackedSet) bool { return t.ID == m.set })))
+	} else {
+		e.uint(e.fences[fenceID{m.set, m.ref}])
+	}
+	e.int(int64(m.at))
+	e.int(int64(m.since))
+}
+
+// marks returns the marks of the object.
+func (o *object) marks() []mark {
+	if o.more == nil {
+		return nil
+	}
+	return o.more.marks
 }
 
 func bit(b bool) uint64 {

@@ -68,6 +68,11 @@ func (o *object) deadline() (at Millis, ok bool) {
 			}
 		}
 	}
+	if o.scope != nil && o.scope.dwells {
+		if t, has := o.dwellDeadline(); has && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
 	return at, ok
 }
 
@@ -88,7 +93,7 @@ func (s *Shard) catchUp(o *object, events []Event) []Event {
 // earlier than a deadline go first.
 func (s *Shard) fire(o *object, until Millis, events []Event) []Event {
 	for o.slot > 0 && o.due <= until {
-		if o.view != s.view && s.edited < o.due {
+		if o.era != s.era && s.era.at < o.due {
 			events = s.renew(o, events)
 			continue
 		}
@@ -103,7 +108,8 @@ func (s *Shard) fire(o *object, until Millis, events []Event) []Event {
 // elapse confirms the pending changes of an object whose time has come.
 func (s *Shard) elapse(o *object, due Millis, events []Event) []Event {
 	s.begin()
-	c := cause{reason: Move, at: due, time: due, arrived: s.now, timed: true}
+	s.scope = o.scope
+	c := cause{reason: Move, at: due, time: due, arrived: s.now}
 	members := o.members
 	for i := range o.pending {
 		p := &o.pending[i]
@@ -121,9 +127,10 @@ func (s *Shard) elapse(o *object, due Millis, events []Event) []Event {
 			s.leave(o, &members[0], p.at, c)
 			members = members[1:]
 		default:
-			s.enter(o, o.view.find(p.set), p.ref, InitialEnter, p.at, c)
+			s.enter(o, o.era.view.find(p.set), p.ref, InitialEnter, p.at, p.lag, c)
 		}
 	}
 	s.members = append(s.members, members...)
-	return s.finish(o, c, events)
+	s.elapseDwell(o, due, &c)
+	return s.finish(o, o.scope, c, events)
 }

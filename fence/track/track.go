@@ -20,10 +20,12 @@ package track
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
+	"paddock/fence/track/rule"
 )
 
 // Millis is an instant in milliseconds since the Unix epoch, or a length of
@@ -128,9 +130,22 @@ const (
 	Enter
 	// Inside: the object is in the fence.
 	Inside
+	// Cross: the object passed through the fence between two fixes, or over a line.
+	Cross
+	// Outside: the object is not in the fence, or in none of the set.
+	Outside
+	// Dwell: the object has been in the fence for the time that a rule names.
+	Dwell
+	// ConditionBegin: the condition of a rule begins to hold for an object in the fence.
+	ConditionBegin
+	// ConditionEnd: it does not hold any more.
+	ConditionEnd
 )
 
-var kindNames = [...]string{Exit: "exit", Enter: "enter", Inside: "inside"}
+var kindNames = [...]string{
+	Exit: "exit", Enter: "enter", Inside: "inside", Cross: "cross", Outside: "outside", Dwell: "dwell",
+	ConditionBegin: "condition_begin", ConditionEnd: "condition_end",
+}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -141,7 +156,7 @@ func ParseKind(s string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown event %q: use enter, exit or inside", s)
+	return 0, fmt.Errorf("unknown event %q: use %s", s, strings.Join(kindNames[:], ", "))
 }
 
 // Reason is why it happened.
@@ -162,12 +177,21 @@ const (
 	TTL
 	// ObjectRemoved: the object was removed.
 	ObjectRemoved
+	// RuleAdded: a rule was added that tells of the visit.
+	RuleAdded
+	// RuleRemoved: the rules that told of the visit were removed.
+	RuleRemoved
+	// Schedule: the schedule of a rule opened, or closed.
+	Schedule
+	// Expired: the last time of a rule's schedule ended.
+	Expired
 )
 
 var reasonNames = [...]string{
 	Move: "move", FirstSeen: "initial", FenceAdded: "fence_added",
 	FenceChanged: "fence_changed", FenceRemoved: "fence_removed", TTL: "ttl",
-	ObjectRemoved: "object_removed",
+	ObjectRemoved: "object_removed", RuleAdded: "rule_added", RuleRemoved: "rule_removed",
+	Schedule: "schedule", Expired: "expired",
 }
 
 func (r Reason) String() string { return reasonNames[r] }
@@ -178,7 +202,7 @@ type Event struct {
 	Reason Reason
 
 	Set   string
-	Fence *fence.Fence // immutable
+	Fence *fence.Fence // immutable; nil for outside of all fences of a set
 
 	Fleet, ID string
 	Props     json.RawMessage // the object's, nil if none are known
@@ -193,6 +217,11 @@ type Event struct {
 	Arrived Millis // when the input that caused it reached the process
 	Seq     uint64 // counts the object's events from 1; see Shard.Remove
 	Visit   uint64 // Seq of the enter event; 0 if the visit began without one
+
+	Rule      string         // of inside, outside, dwell and conditions: the rule that asks for it
+	Left      Millis         // of cross: when the object left the fence again
+	Direction rule.Direction // of the cross of a line
+	Progress  Measure        // metres along the middle of a corridor
 }
 
 // Options of a shard. The zero value sets no limit and leaves all to the policies of the sets.

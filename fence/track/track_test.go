@@ -10,6 +10,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 )
 
 // square is the fence [x, x+w) x [y, y+w).
@@ -24,6 +25,7 @@ type world struct {
 	t      *testing.T
 	set    *fence.Set
 	policy *track.Policy
+	rules  *rule.Table
 	shard  *track.Shard
 }
 
@@ -44,7 +46,8 @@ func newWorld(t *testing.T, o track.Options, fences ...fence.Fence) *world {
 }
 
 func (w *world) view() *track.View {
-	return &track.View{Sets: []track.TrackedSet{{ID: 7, Name: "s", Snapshot: w.set.Snapshot(), Policy: w.policy}}}
+	sets := []track.TrackedSet{{ID: 7, Name: "s", Snapshot: w.set.Snapshot(), Policy: w.policy}}
+	return &track.View{Sets: sets, Rules: w.rules}
 }
 
 // advance tells the shard the time in milliseconds and returns what came out.
@@ -86,7 +89,18 @@ func at(id string, t, lon, lat float64) *track.Position {
 func tell(events []track.Event) string {
 	var words []string
 	for _, e := range events {
-		words = append(words, fmt.Sprintf("%v %s %v %v", e.Kind, e.Fence.Key, time.Duration(e.At)*time.Millisecond, e.Reason))
+		key := "_"
+		if e.Fence != nil {
+			key = e.Fence.Key
+		}
+		word := fmt.Sprintf("%v %s %v %v", e.Kind, key, time.Duration(e.At)*time.Millisecond, e.Reason)
+		if e.Rule != "" {
+			word += " by " + e.Rule
+		}
+		if e.Direction != rule.AnyDirection {
+			word += " to the " + e.Direction.String()
+		}
+		words = append(words, word)
 	}
 	return strings.Join(words, ", ")
 }

@@ -1,7 +1,11 @@
 package track
 
 import (
+	"slices"
+	"sync/atomic"
+
 	"paddock/fence"
+	"paddock/fence/track/rule"
 )
 
 // SetID names a set for as long as it exists. A set that is deleted and made
@@ -16,10 +20,15 @@ type TrackedSet struct {
 	Policy   *Policy // nil: raw. It is immutable.
 }
 
-// View is what a shard tracks: one snapshot of each set, in ascending order of
-// ID. It is immutable.
+// View is what a shard tracks: one snapshot of each set, in ascending order of ID, and the rules.
+// It is immutable.
 type View struct {
 	Sets []TrackedSet
+	// Rules say which sets are tracked for which objects, and which events are told. nil: every
+	// set for every object, and enter and exit of all fences.
+	Rules *rule.Table
+
+	timed atomic.Pointer[[]*rule.Rule] // with a schedule, once it was asked for
 }
 
 // find returns the set with this id, or nil. A View holds few sets, so a
@@ -38,7 +47,9 @@ type membership struct {
 	set   SetID
 	ref   fence.Ref
 	since Millis
+	lag   Millis // from the time of the fix that told of it, to its arrival
 	visit uint64
+	shown bool // a rule tells of the visit
 }
 
 // compare orders memberships by set, then by load order.
@@ -57,15 +68,9 @@ func (m *membership) compare(set SetID, ref fence.Ref) int {
 	return 0
 }
 
-// inradius returns the inradius of a fence, which it computes once.
-func (s *Shard) inradius(f *fence.Fence) float64 {
-	r, known := s.inradii[f]
-	if !known {
-		if len(s.inradii) > 1<<16 {
-			clear(s.inradii)
-		}
-		r = f.Geometry.Inradius()
-		s.inradii[f] = r
-	}
-	return r
+// sameSets reports whether two views have the same fences and policies.
+func (v *View) sameSets(other *View) bool {
+	return v == other || slices.EqualFunc(v.Sets, other.Sets, func(a, b TrackedSet) bool {
+		return a.ID == b.ID && a.Snapshot == b.Snapshot && (a.Policy == b.Policy || policyOf(&a) == policyOf(&b))
+	})
 }

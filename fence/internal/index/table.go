@@ -35,6 +35,9 @@ func NewEntry(ref geojson.Ref, f *geojson.Fence, findings []geojson.Finding) *En
 	return e
 }
 
+// Boxes are those of the parts of the fence, in order.
+func (e *Entry) Boxes() []geometry.Box { return e.boxes }
+
 // prepare makes the parts, for indexes that ask them about points. It does nothing the second
 // time; it is called by the set's writer and by a builder in the background.
 func (e *Entry) prepare() {

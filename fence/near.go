@@ -1,0 +1,56 @@
+package fence
+
+import (
+	"math"
+
+	"paddock/fence/geometry"
+	"paddock/fence/internal/outline"
+)
+
+// Near is a fence near a point, with the signed distance to its boundary in metres: positive if the
+// fence holds the point.
+type Near = outline.Near
+
+// MostClearance is the Clearance of a set without fences.
+const MostClearance = outline.MostClearance
+
+// AppendAlong appends to dst the refs of the fences whose boundary the straight path from a to b
+// crosses, and of the lines that it crosses, ascending and without duplicates. The path goes over
+// the antimeridian if that is the shorter way; geometry.Path says what it is to cross. So between
+// two points of which a fence holds only one, the fence is among them. One that holds neither is if
+// the path passes through it, which geometry.MultiPolygon.Passes tells more about.
+//
+// Points that are not finite are on no path. It does not allocate if dst has room. The first call
+// of this method, AppendNear or Clearance for a set builds an index of boundaries, in about a
+// microsecond for ten edges. Changes of the set keep it up to date from then on.
+func (s *Snapshot) AppendAlong(dst []Ref, a, b geometry.Point) []Ref {
+	w, ok := geometry.NewPath(a, b)
+	if !ok {
+		return dst
+	}
+	return s.outline.Get().AppendAlong(dst, w)
+}
+
+// AppendNear appends to dst the fences that hold the point or are at most so many metres from it,
+// and no more of them than most: first the fences that hold it, then the nearest, and by ref where
+// distances are equal. metres may be +Inf. lon, lat in degrees WGS84; for a point that is not
+// finite there are none.
+func (s *Snapshot) AppendNear(dst []Near, lon, lat, metres float64, most int) []Near {
+	p, ok := geometry.Normalize(lon, lat)
+	if !ok || most <= 0 || math.IsNaN(metres) {
+		return dst
+	}
+	return s.outline.Get().AppendNear(dst, p, metres, most, s.Append(nil, lon, lat))
+}
+
+// Clearance returns a distance in metres that neither a boundary of a fence nor a line is nearer
+// than: as long as an object has moved less since it was at lon, lat, its answers are the same and
+// it has crossed nothing. It is a lower bound that costs some nanoseconds, and 0 where there is no
+// better one: near boundaries, and for a point that is not finite.
+func (s *Snapshot) Clearance(lon, lat float64) float64 {
+	p, ok := geometry.Normalize(lon, lat)
+	if !ok {
+		return 0
+	}
+	return s.outline.Get().Clearance(p)
+}

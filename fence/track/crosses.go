@@ -1,0 +1,95 @@
+package track
+
+import (
+	"math"
+
+	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/track/rule"
+)
+
+// detectCross adds the events of fences that the path between two fixes passes through or over.
+func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c *cause) {
+	silent := t.ttl > 0 && c.heard+t.ttl <= s.now
+	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap || t.ignores(o.accuracy) {
+		return
+	}
+	s.refs = along(set.Snapshot, s.refs[:0], c.from, o.point)
+	for _, ref := range s.refs {
+		f := set.Snapshot.Fence(ref)
+		switch {
+		case !s.tells(o, x, rule.Cross, f):
+		case f.OnlyCrossed():
+			s.crossLine(o, set, x, ref, f, c)
+		case s.findMember(set.ID, ref) < 0 && o.isBeside(t, f, c):
+			s.crossArea(o, set, ref, f, c)
+		}
+	}
+}
+
+// isBeside reports whether both fixes are outside of a fence, by the margin of the policy.
+func (o *object) isBeside(t *terms, f *fence.Fence, c *cause) bool {
+	margin, _ := t.margins(o.accuracy)
+	for _, p := range [...]geometry.Point{c.from, o.point} {
+		if f.Geometry.Contains(p) || margin > 0 && -f.Distance(p) < margin {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Shard) crossArea(o *object, set *TrackedSet, ref fence.Ref, f *fence.Fence, c *cause) {
+	first, last, ok := f.Geometry.Passes(c.from, o.point)
+	if !ok {
+		return
+	}
+	at := between(c.fromTime, o.time, first)
+	s.changes = append(s.changes, change{
+		kind: Cross, reason: Move, set: set, ref: ref, fence: f, at: at, since: at, member: -1,
+		detail: detail{left: between(c.fromTime, o.time, last)},
+	})
+}
+
+func (s *Shard) crossLine(o *object, set *TrackedSet, x *setScope, ref fence.Ref, f *fence.Fence, c *cause) {
+	s.crossings = f.Lines.AppendCrossings(s.crossings[:0], c.from, o.point)
+	for _, cr := range s.crossings {
+		direction := rule.Right
+		if cr.ToLeft {
+			direction = rule.Left
+		}
+		if !s.tellsDirection(o, x, f, direction) {
+			continue
+		}
+		at := between(c.fromTime, o.time, cr.Share)
+		s.changes = append(s.changes, change{
+			kind: Cross, reason: Move, set: set, ref: ref, fence: f, at: at, since: at, member: -1,
+			detail: detail{left: at, direction: direction},
+		})
+	}
+}
+
+// tellsDirection reports whether a rule asks for the crossing of a line to a side.
+func (s *Shard) tellsDirection(o *object, x *setScope, f *fence.Fence, d rule.Direction) bool {
+	for _, r := range x.rules {
+		if r.Detect.Has(rule.Cross) && (r.Direction == rule.AnyDirection || r.Direction == d) &&
+			r.Fences.Select(f.Key, f.Properties) && s.holds(o, r, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// between returns the time at a share of the way.
+func between(from, to Millis, share float64) Millis {
+	return from + Millis(math.Round(float64(share*float64(to-from))))
+}
+
+// along appends the fences whose boundary the path from a to b may cross.
+func along(s *fence.Snapshot, dst []fence.Ref, a, b geometry.Point) []fence.Ref {
+	for ref, f := range s.All() {
+		if _, _, ok := f.Geometry.Passes(a, b); ok || f.OnlyCrossed() {
+			dst = append(dst, ref)
+		}
+	}
+	return dst
+}

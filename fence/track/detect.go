@@ -1,0 +1,202 @@
+package track
+
+import (
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track/rule"
+)
+
+// detect adds the events that rules ask for at each fix, for an object whose memberships are
+// s.members.
+func (s *Shard) detect(o *object, c *cause) {
+	for i := range o.scope.sets {
+		x := &o.scope.sets[i]
+		if x.detects&^visible == 0 {
+			continue
+		}
+		set := &s.era.view.Sets[i]
+		for _, r := range x.rules {
+			for k := range s.members {
+				if m := &s.members[k]; m.set == set.ID {
+					s.detectMember(o, set, r, k, c)
+				}
+			}
+			if r.Detect.Has(rule.Outside) {
+				s.detectOutside(o, set, r, c)
+			}
+		}
+		if x.detects.Has(rule.Cross) {
+			s.detectCross(o, set, x, &s.plan.sets[i], c)
+		}
+	}
+}
+
+// detectMember adds the events of one rule for a fence that the object is in.
+func (s *Shard) detectMember(o *object, set *TrackedSet, r *rule.Rule, member int, c *cause) {
+	const kinds = rule.Inside | rule.DwellTime | rule.Holds
+	m := &s.members[member]
+	f := set.Snapshot.Fence(m.ref)
+	if r.Detect&kinds == 0 || !r.Fences.Select(f.Key, f.Properties) {
+		return
+	}
+	holds := s.holds(o, r, f)
+	if r.Detect.Has(rule.Inside) && holds && o.repeats(Inside, r, set.ID, m.ref, r.Inside.Every) {
+		s.note(Inside, c.reason, set, m.ref, r, c.at, m.since, member)
+	}
+	if r.Detect.Has(rule.DwellTime) {
+		s.dwell(o, set, r, member, max(o.time, s.now-m.lag), holds, c)
+	}
+	if !r.Detect.Has(rule.Holds) {
+		return
+	}
+	switch mk := o.mark(ConditionBegin, r, set.ID, m.ref); {
+	case holds && mk == nil:
+		mk, _ = o.makeMark(ConditionBegin, r, set.ID, m.ref)
+		mk.at = c.at
+		s.note(ConditionBegin, c.reason, set, m.ref, r, c.at, c.at, member)
+	case !holds && mk != nil:
+		s.note(ConditionEnd, c.reason, set, m.ref, r, c.at, mk.at, member)
+		o.dropMark(mk)
+	}
+}
+
+// note adds an event of a rule.
+func (s *Shard) note(kind Kind, reason Reason, set *TrackedSet, ref fence.Ref, r *rule.Rule, at, since Millis, member int) {
+	ch := change{kind: kind, reason: reason, set: set, ref: ref, rule: r.ID, at: at, since: since, member: member}
+	if ref != noFence {
+		ch.fence = set.Snapshot.Fence(ref)
+	}
+	s.changes = append(s.changes, ch)
+}
+
+// repeats reports whether an event that comes at each fix is due, and remembers that it came.
+func (o *object) repeats(kind Kind, r *rule.Rule, set SetID, ref fence.Ref, every time.Duration) bool {
+	if every == 0 {
+		return true
+	}
+	m, isNew := o.makeMark(kind, r, set, ref)
+	if !isNew && o.time-m.at < Millis(every.Milliseconds()) {
+		return false
+	}
+	m.at = o.time
+	return true
+}
+
+// detectOutside adds the events of a rule for the fences that it lists and the object is not in,
+// or one event if it lists none and the object is in none.
+func (s *Shard) detectOutside(o *object, set *TrackedSet, r *rule.Rule, c *cause) {
+	if len(r.Fences.IDs) == 0 {
+		if !s.isInAny(set.ID, r) {
+			s.outside(o, set, noFence, r, c)
+		}
+		return
+	}
+	for _, id := range r.Fences.IDs {
+		if ref, ok := set.Snapshot.Lookup(id); ok && s.findMember(set.ID, ref) < 0 {
+			s.outside(o, set, ref, r, c)
+		}
+	}
+}
+
+// outside adds an event of an object that is not in a fence, or in none.
+func (s *Shard) outside(o *object, set *TrackedSet, ref fence.Ref, r *rule.Rule, c *cause) {
+	m, isNew := o.makeMark(Outside, r, set.ID, ref)
+	if isNew {
+		m.since, m.at = s.leftAt(set.ID, ref, r, c.at), never
+	}
+	var f *fence.Fence
+	if ref != noFence {
+		f = set.Snapshot.Fence(ref)
+	}
+	every := Millis(r.Outside.Every.Milliseconds())
+	if m.at != never && o.time-m.at < every || !s.holds(o, r, f) {
+		return
+	}
+	m.at = o.time
+	s.note(Outside, c.reason, set, ref, r, c.at, m.since, -1)
+}
+
+// leftAt returns when the object left a fence by the changes at hand, or the last of those that a
+// rule selects; otherwise the time of the fix.
+func (s *Shard) leftAt(set SetID, ref fence.Ref, r *rule.Rule, fix Millis) Millis {
+	left, known := fix, false
+	for i := range s.changes {
+		ch := &s.changes[i]
+		if ch.kind != Exit || ch.set.ID != set || ref != ch.ref && (ref != noFence || !r.Fences.Select(ch.fence.Key, ch.fence.Properties)) {
+			continue
+		}
+		if !known || ch.at > left {
+			left, known = ch.at, true
+		}
+	}
+	return left
+}
+
+// threshold returns when a rule next tells of a visit by its length; never after the last time.
+func (o *object) threshold(r *rule.Rule, m *membership) Millis {
+	if mk := o.mark(Dwell, r, m.set, m.ref); mk != nil {
+		return mk.at
+	}
+	return m.since + Millis(r.Dwell.After.Milliseconds())
+}
+
+// dwell adds the event of a visit that has lasted long enough at a time of the device. Of several
+// thresholds that have passed unnoticed it is the last.
+func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now Millis, holds bool, c *cause) {
+	m := &s.members[member]
+	at := o.threshold(r, m)
+	if at > now {
+		return
+	}
+	mk, _ := o.makeMark(Dwell, r, set.ID, m.ref)
+	if mk.at, mk.tried = at, !holds; !holds {
+		return
+	}
+	if every := Millis(r.Dwell.Every.Milliseconds()); every > 0 {
+		at += (now - at) / every * every
+		mk.at = at + every
+	} else {
+		mk.at = never
+	}
+	s.note(Dwell, c.reason, set, m.ref, r, at, m.since, member)
+}
+
+// dwellDeadline returns when the clock makes a visit of the object long enough for a rule.
+func (o *object) dwellDeadline() (at Millis, ok bool) {
+	for i := range o.members {
+		m := &o.members[i]
+		x := o.scope.of(m.set)
+		if !x.detects.Has(rule.DwellTime) {
+			continue
+		}
+		f := o.era.view.find(m.set).Snapshot.Fence(m.ref)
+		for _, r := range x.rules {
+			if !r.Detect.Has(rule.DwellTime) || !r.Fences.Select(f.Key, f.Properties) {
+				continue
+			}
+			mk := o.mark(Dwell, r, m.set, m.ref)
+			if t := o.threshold(r, m); t != never && (mk == nil || !mk.tried) && (!ok || t+m.lag < at) {
+				at, ok = t+m.lag, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// elapseDwell adds the events of visits that the clock has made long enough.
+func (s *Shard) elapseDwell(o *object, due Millis, c *cause) {
+	if o.scope == nil || !o.scope.dwells {
+		return
+	}
+	for k := range s.members {
+		m := &s.members[k]
+		set := o.era.view.find(m.set)
+		f := set.Snapshot.Fence(m.ref)
+		for _, r := range o.scope.of(m.set).rules {
+			if r.Detect.Has(rule.DwellTime) && r.Fences.Select(f.Key, f.Properties) {
+				s.dwell(o, set, r, k, due-m.lag, s.holds(o, r, f), c)
+			}
+		}
+	}
+}

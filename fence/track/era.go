@@ -1,0 +1,154 @@
+package track
+
+import (
+	"slices"
+
+	"paddock/fence/track/rule"
+)
+
+// era is a time in which fences, policies and rules stay as they are, and so do the rules that
+// are open by their schedules.
+type era struct {
+	view   *View
+	at     Millis // its beginning
+	flip   Millis // when a rule opens or closes next; 0: never
+	scopes map[*rule.Class]*scope
+	before *era // whose scopes stay those of a class if nothing changes
+}
+
+// newEra returns the era of a view from a time on.
+func newEra(v *View, at Millis, before *era) *era {
+	e := &era{view: v, at: at, before: before}
+	if before != nil {
+		before.before = nil
+	}
+	if v.Rules == nil {
+		return e
+	}
+	e.scopes = map[*rule.Class]*scope{}
+	for _, r := range v.scheduled() {
+		if next, _, changes := r.Active.Next(at.Time()); changes {
+			if t := MillisOf(next); e.flip == 0 || t < e.flip {
+				e.flip = t
+			}
+		}
+	}
+	return e
+}
+
+// scheduled returns the rules that have a schedule.
+func (v *View) scheduled() []*rule.Rule {
+	if known := v.timed.Load(); known != nil {
+		return *known
+	}
+	var timed []*rule.Rule
+	for _, r := range v.Rules.Rules() {
+		if r.Active != nil && !r.Disabled {
+			timed = append(timed, r)
+		}
+	}
+	v.timed.Store(&timed)
+	return timed
+}
+
+// classOf returns the class of an object; nil without rules.
+func (e *era) classOf(fleet, id string) *rule.Class {
+	if e.view.Rules == nil {
+		return nil
+	}
+	return e.view.Rules.Class(fleet, id)
+}
+
+// classAfter returns the class of an object of another era.
+func (e *era) classAfter(o *object) *rule.Class {
+	rules, earlier := e.view.Rules, o.era.view.Rules
+	switch {
+	case rules == nil:
+		return nil
+	case rules == earlier:
+		return o.class
+	case earlier == nil:
+		return rules.Class(o.fleet, o.id)
+	}
+	return rules.Renew(o.class, earlier, o.fleet, o.id)
+}
+
+// scope is the meaning of the open rules of a class.
+type scope struct {
+	sets   []setScope // in the order of View.Sets
+	dwells bool       // a rule tells of dwelling
+}
+
+// setScope is the meaning of the rules for one set.
+type setScope struct {
+	set     SetID
+	tracked bool        // a rule names the set, open or not
+	builtin bool        // there are no rules: all fences are told
+	detects rule.Detect // of the open rules
+	rules   []*rule.Rule
+}
+
+// everything is the scope of a set without rules.
+var everything = setScope{tracked: true, builtin: true, detects: rule.Enter | rule.Exit}
+
+// nothing is the scope of a set that the view does not have.
+var nothing setScope
+
+// scopeOf returns the scope of a class; nil without rules.
+func (e *era) scopeOf(c *rule.Class) *scope {
+	if e.view.Rules == nil {
+		return nil
+	}
+	sc, known := e.scopes[c]
+	if !known {
+		sc = e.compile(c)
+		if e.before != nil {
+			if old := e.before.scopes[c]; old != nil && old.equal(sc) {
+				sc = old
+			}
+		}
+		e.scopes[c] = sc
+	}
+	return sc
+}
+
+// compile returns the scope of a class.
+func (e *era) compile(c *rule.Class) *scope {
+	sc := &scope{sets: make([]setScope, len(e.view.Sets))}
+	for i := range e.view.Sets {
+		sc.sets[i].set = e.view.Sets[i].ID
+	}
+	at := e.at.Time()
+	for r := range e.view.Rules.RulesOf(c) {
+		i := slices.IndexFunc(e.view.Sets, func(t TrackedSet) bool { return t.Name == r.Set })
+		if i < 0 {
+			continue
+		}
+		x := &sc.sets[i]
+		if x.tracked = true; r.Active.Open(at) && r.Detect != 0 {
+			x.rules = append(x.rules, r)
+			x.detects |= r.Detect
+			sc.dwells = sc.dwells || r.Detect.Has(rule.DwellTime)
+		}
+	}
+	return sc
+}
+
+func (sc *scope) equal(other *scope) bool {
+	return slices.EqualFunc(sc.sets, other.sets, func(a, b setScope) bool {
+		return a.set == b.set && a.tracked == b.tracked && slices.Equal(a.rules, b.rules)
+	})
+}
+
+// of returns the scope of a set.
+func (sc *scope) of(set SetID) *setScope {
+	if sc == nil {
+		return &everything
+	}
+	for i := range sc.sets {
+		if sc.sets[i].set == set {
+			return &sc.sets[i]
+		}
+	}
+	return &nothing
+}

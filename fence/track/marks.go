@@ -1,0 +1,124 @@
+package track
+
+import (
+	"math"
+	"slices"
+
+	"paddock/fence"
+	"paddock/fence/track/rule"
+)
+
+// mark is what an object remembers of one rule and one fence, or of a rule and all fences.
+type mark struct {
+	rule  string
+	kind  Kind // Inside, Outside, Dwell, or ConditionBegin while the condition holds
+	set   SetID
+	ref   fence.Ref
+	at    Millis // of Inside and Outside: the last event; of Dwell: the next threshold
+	since Millis // of Outside: when the object left
+	tried bool   // of Dwell: the threshold has passed while the condition did not hold
+}
+
+const (
+	// noFence is the ref of all fences of a set.
+	noFence = math.MaxUint32
+	// never is the next threshold after the last.
+	never = Millis(math.MaxInt64)
+)
+
+// mark returns the mark of a rule, nil if there is none.
+func (o *object) mark(kind Kind, r *rule.Rule, set SetID, ref fence.Ref) *mark {
+	if o.more == nil {
+		return nil
+	}
+	for i := range o.more.marks {
+		if m := &o.more.marks[i]; m.kind == kind && m.set == set && m.ref == ref && m.rule == r.ID {
+			return m
+		}
+	}
+	return nil
+}
+
+// makeMark returns the mark of a rule, which it makes if there is none. It is valid until the
+// next one is made.
+func (o *object) makeMark(kind Kind, r *rule.Rule, set SetID, ref fence.Ref) (m *mark, isNew bool) {
+	if m := o.mark(kind, r, set, ref); m != nil {
+		return m, false
+	}
+	x := o.extra()
+	x.marks = append(x.marks, mark{rule: r.ID, kind: kind, set: set, ref: ref})
+	return &x.marks[len(x.marks)-1], true
+}
+
+func (o *object) dropMark(m *mark) {
+	i := slices.IndexFunc(o.more.marks, func(other mark) bool { return other == *m })
+	o.more.marks = slices.Delete(o.more.marks, i, i+1)
+}
+
+// forget drops the marks whose visit has ended, or whose rule is no longer open. A condition that
+// holds ends with it.
+func (s *Shard) forget(o *object, c *cause) {
+	o.more.marks = slices.DeleteFunc(o.more.marks, func(m mark) bool {
+		r := s.scope.of(m.set).byID(m.rule)
+		member := s.findMember(m.set, m.ref)
+		switch {
+		case m.kind == Outside:
+			return r == nil || member >= 0 || m.ref == noFence && s.isInAny(m.set, r)
+		case r != nil && member >= 0:
+			return false
+		case m.kind == ConditionBegin:
+			s.endCondition(o, &m, member, c)
+		}
+		return true
+	})
+	if len(o.more.marks) == 0 {
+		o.more.marks = nil
+	}
+}
+
+// endCondition tells the end of a condition, with the visit or with the rule.
+func (s *Shard) endCondition(o *object, m *mark, member int, c *cause) {
+	set, reason := o.era.view.find(m.set), c.reason
+	switch {
+	case member >= 0:
+		reason = s.closing(o.scope.of(m.set).byID(m.rule))
+	case c.edited:
+		reason = s.whyLeft(&membership{set: m.set, ref: m.ref})
+	}
+	s.changes = append(s.changes, change{
+		kind: ConditionEnd, reason: reason, set: set, ref: m.ref, fence: set.Snapshot.Fence(m.ref),
+		rule: m.rule, at: max(c.at, m.at), since: m.at, member: -1,
+	})
+}
+
+// byID returns an open rule of a set, nil if there is none.
+func (x *setScope) byID(id string) *rule.Rule {
+	for _, r := range x.rules {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// findMember returns the index in s.members, -1 if there is none.
+func (s *Shard) findMember(set SetID, ref fence.Ref) int {
+	for i := range s.members {
+		if s.members[i].set == set && s.members[i].ref == ref {
+			return i
+		}
+	}
+	return -1
+}
+
+// isInAny reports whether the object is in a fence that a rule selects.
+func (s *Shard) isInAny(set SetID, r *rule.Rule) bool {
+	for i := range s.members {
+		if m := &s.members[i]; m.set == set {
+			if f := s.era.view.find(set).Snapshot.Fence(m.ref); r.Fences.Select(f.Key, f.Properties) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,184 @@
+package track_test
+
+import (
+	"strings"
+	"testing"
+	_ "time/tzdata" // schedules do not depend on the machine's database
+
+	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/track"
+	"paddock/fence/track/rule"
+)
+
+// ruleTales are tales with rules. The fence a is 200 m wide, west of the border; b is around it,
+// 400 m wide, with the property max; gate is a line along the border, from south to north. A line
+// "rules:" changes the rules to those in the JSON lines that follow it, or to no table.
+var ruleTales = []struct{ name, rules, lines string }{
+	{"without a rule nothing is told", `[]`, `
+		0 at -10
+		1 at 10`},
+	{"a rule for the object, and one for another", `[{"id":"r","set":"s","objects":"o","fences":["a"]},{"id":"q","set":"s","objects":"x"}]`, `
+		0 at -10 -> enter a 0s initial
+		1 at 10 -> exit a 500ms move`},
+	{"a rule of another fleet, and a disabled one", `[{"id":"r","set":"s","fleet":"g"},{"id":"q","set":"s","enabled":false}]`, `
+		0 at -10
+		1 at 10`},
+	{"where", `[{"id":"r","set":"s","fences":{"where":{"max":10}}}]`, `
+		0 at -10 -> enter b 0s initial
+		1 at 500 -> exit b 412ms move`},
+	{"detect: exit alone", `[{"id":"r","set":"s","fences":["a"],"detect":["exit"]}]`, `
+		0 at -10
+		1 at 10 -> exit a 500ms move
+		2 at -10`},
+	{"two rules tell one event", `[{"id":"r","set":"s","fences":["a"]},{"id":"q","set":"s","fences":["a"],"detect":["enter"]}]`, `
+		0 at -10 -> enter a 0s initial
+		1 at 10 -> exit a 500ms move`},
+	{"a rule is added, and another that changes nothing", `[]`, `
+		0 at -10
+		5 rules [{"id":"r","set":"s","fences":["a"]}] -> enter a 5s rule_added
+		6 rules [{"id":"r","set":"s","fences":["a"]},{"id":"q","set":"s","fences":["a"]}]
+		7 rules [{"id":"q","set":"s","fences":["a"]}]
+		8 at 10 -> exit a 5s move`},
+	{"a rule is removed", `[{"id":"r","set":"s","fences":["a"]}]`, `
+		0 at -10 -> enter a 0s initial
+		5 rules [] -> exit a 5s rule_removed
+		8 at 10`},
+	{"a rule gives way to another of the same set", `[{"id":"r","set":"s","fences":["a"]}]`, `
+		0 at -10 -> enter a 0s initial
+		5 rules [{"id":"q","set":"s","fences":["b"]}] -> exit a 5s rule_removed, enter b 5s rule_added
+		8 at 10`},
+	{"inside", `[{"id":"r","set":"s","fences":["a"],"detect":["enter","inside"]}]`, `
+		0 at -10 -> enter a 0s initial, inside a 0s initial by r
+		1 at -10 -> inside a 1s move by r
+		2 at 10
+		3 at -10 -> enter a 2.5s move, inside a 3s move by r`},
+	{"inside: every", `[{"id":"r","set":"s","fences":["a"],"detect":["inside"],"inside":{"every":"10s"}}]`, `
+		0 at -10 -> inside a 0s initial by r
+		9 at -10
+		10 at -10 -> inside a 10s move by r
+		19 at 10
+		19.5 at -10 -> inside a 19.5s move by r
+		21 at -10`},
+	{"outside of listed fences", `[{"id":"r","set":"s","fences":["a"],"detect":["outside","exit"]}]`, `
+		0 at -10
+		1 at 10 -> exit a 500ms move, outside a 1s move by r
+		2 at 10 -> outside a 2s move by r
+		3 at -10`},
+	{"outside of all fences", `[{"id":"r","set":"s","detect":["outside"]}]`, `
+		0 at 500 -> outside _ 0s initial by r
+		1 at 600 -> outside _ 1s move by r
+		2 at 10
+		3 at 500 -> outside _ 3s move by r`},
+	{"outside: every", `[{"id":"r","set":"s","detect":["outside"],"outside":{"every":"10s"}}]`, `
+		0 at 500 -> outside _ 0s initial by r
+		9 at 500
+		10 at 500 -> outside _ 10s move by r`},
+	{"dwell by the clock", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"}}]`, `
+		0 at 10
+		1 at -10 late 2
+		62
+		62.5 -> dwell a 1m0.5s move by r
+		200
+		201 at -10
+		202 at 10`},
+	{"dwell by the fixes", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s","every":"30s"}}]`, `
+		0 at -10
+		55 at -10
+		60 -> dwell a 1m0s move by r
+		70 at -10
+		95 -> dwell a 1m30s move by r
+		200 -> dwell a 2m0s move by r, dwell a 2m30s move by r, dwell a 3m0s move by r`},
+	{"dwell ends with the visit", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"}}]`, `
+		0 at -10
+		50 at 10
+		52 at -10
+		60
+		111 -> dwell a 1m51s move by r`},
+	{"a condition", `[{"id":"r","set":"s","fences":["b"],"detect":["condition"],"when":"speed > fence.max"}]`, `
+		0 at -10 speed 5
+		1 at -10 speed 11 -> condition_begin b 1s move by r
+		2 at -20 speed 12
+		3 at -30 speed 9 -> condition_end b 3s move by r
+		4 at -30 speed 20 -> condition_begin b 4s move by r
+		5 at 500 speed 20 -> condition_end b 5s move by r`},
+	{"a condition ends with its rule", `[{"id":"r","set":"s","fences":["b"],"detect":["condition"],"when":"speed > fence.max"}]`, `
+		1 at -10 speed 11 -> condition_begin b 1s initial by r
+		2 rules [{"id":"q","set":"s"}] -> enter a 2s rule_added, enter b 2s rule_added, condition_end b 2s rule_removed by r`},
+	{"the condition of an enter", `[{"id":"r","set":"s","fences":["a"],"when":"speed > 10"}]`, `
+		0 at 10 speed 20
+		1 at -10 speed 5
+		2 at 10 speed 20 -> exit a 1.5s move
+		3 at -10 speed 20 -> enter a 2.5s move`},
+	{"cross", `[{"id":"r","set":"s","fences":["a"],"detect":["enter","exit","cross"]}]`, `
+		0 at 10
+		10 at -210 -> cross a 455ms move
+		20 at -210
+		30 at -190 -> enter a 25s move
+		40 at 10 -> exit a 39.5s move`},
+	{"cross of a line, and its direction", `[{"id":"r","set":"s","fences":["gate"],"detect":["cross"],"direction":"left"}]`, `
+		0 at 10
+		10 at -30 -> cross gate 2.5s move to the left
+		20 at 30`},
+	{"no cross over a long gap", `[{"id":"r","set":"s","fences":["a"],"detect":["cross"]}]`, `
+		0 at 10
+		601 at -210`},
+	{"a schedule opens and closes", `[{"id":"r","set":"s","fences":["a"],"active":{"zone":"UTC","week":{"thu":["00:01-00:02"]}}}]`, `
+		0 at -10
+		59
+		60 -> enter a 1m0s schedule
+		70 at 10 -> exit a 1m0s move
+		80 at -10 -> enter a 1m15s move
+		120 -> exit a 2m0s schedule
+		130 at 10`},
+	{"a schedule opens before a fix", `[{"id":"r","set":"s","fences":["a"],"active":{"zone":"UTC","week":{"thu":["00:01-00:02"]}}}]`, `
+		0 at -10
+		70 at 10 -> enter a 1m0s schedule, exit a 1m0s move`},
+	{"a rule expires", `[{"id":"r","set":"s","fences":["a"],"active":{"valid_until":"1970-01-01T00:01:00Z"}}]`, `
+		0 at -10 -> enter a 0s initial
+		60 -> exit a 1m0s expired`},
+}
+
+func TestRuleTales(t *testing.T) {
+	for _, c := range ruleTales {
+		t.Run(c.name, func(t *testing.T) {
+			side := 200 * metre
+			w := newWorld(t, track.Options{}, square("a", -side, -side/2, side))
+			w.policy = &track.Policy{Initial: track.InitialEnter}
+			b := square("b", -side, -side, 2*side)
+			b.Properties = []byte(`{"max":10}`)
+			gate := fence.Fence{Key: "gate", Lines: geometry.MultiLine{{{Lon: 0, Lat: -side}, {Lon: 0, Lat: side}}}}
+			for _, f := range []fence.Fence{b, gate} {
+				if _, _, err := w.set.Put(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.setRules(c.rules)
+			w.shard.SetView(w.view(), 0)
+			settled(w.shard, nil)
+			for line := range strings.Lines(strings.TrimSpace(c.lines)) {
+				input, want, _ := strings.Cut(strings.TrimSpace(line), " -> ")
+				if got := w.line(input); got != want {
+					t.Errorf("%s: got %q, want %q", input, got, want)
+				}
+			}
+		})
+	}
+}
+
+// setRules replaces the rules by those of a JSON list.
+func (w *world) setRules(list string) {
+	w.t.Helper()
+	rules, err := rule.ParseFile("rules.yaml", []byte("rules: "+list))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.rules == nil {
+		w.rules, err = rule.NewTable(rules)
+	} else {
+		w.rules, err = w.rules.Replace(rules)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
