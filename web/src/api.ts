@@ -3,7 +3,7 @@
 // Each interface carries the name of its schema in the OpenAPI document at /v1/openapi.json; test/openapi.test.ts
 // compares the two. Times in JSON are RFC 3339 text; `t` in live frames is Unix milliseconds. Coordinates are degrees WGS84.
 
-import type { FeatureCollection, MultiPolygon, Polygon } from "geojson";
+import type { FeatureCollection, LineString, MultiLineString, MultiPolygon, Polygon } from "geojson";
 
 export type Properties = Record<string, unknown> | null;
 
@@ -38,8 +38,11 @@ export interface Finding {
 /** The result of making a set of a document. */
 export type SetReport = SetInfo & { reasons: Finding[] };
 
+/** An area, or a line: one that is only crossed, or the middle of a corridor. */
+export type FenceGeometry = Polygon | MultiPolygon | LineString | MultiLineString;
+
 /** GET /v1/sets/{set}: each feature's id is the fence's key as text. */
-export type SetDocument = FeatureCollection<Polygon | MultiPolygon, Properties>;
+export type SetDocument = FeatureCollection<FenceGeometry, Properties>;
 
 /** A fence that an object is in, and since when. */
 export interface Membership {

@@ -51,6 +51,16 @@ describe("nameAlone", () => {
   });
 });
 
+describe("lines", () => {
+  it("have the bounds of their vertices", () => {
+    const line = { type: "LineString" as const, coordinates: [[13, 52], [14, 51, 7]] };
+    const lines = { type: "MultiLineString" as const, coordinates: [[[1, 2], [3, 4]], [[-5, 0], [0, 0]]] };
+    const features = [line, lines].map((geometry, i) => ({ type: "Feature" as const, id: String(i), geometry, properties: null }));
+    const set = buildSet(info("routes"), 0, doc(...features));
+    expect(set.fences.map(({ bounds }) => bounds)).toEqual([[13, 51, 14, 52], [-5, 0, 3, 4]]);
+  });
+});
+
 describe("sets", () => {
   it("are large by their fences or their edges", () => {
     expect(isLarge({ ...info("s"), fences: 2_500, edges: 250_000 })).toBe(false);

@@ -27,7 +27,7 @@ func (b brute) AppendNear(dst []Near, p geometry.Point, metres float64, most int
 	for e := range b.t.All() {
 		n.consider(e)
 	}
-	return append(dst, n.found...)
+	return n.appendTo(dst)
 }
 
 func (b brute) Clearance(p geometry.Point) float64 {

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 
@@ -27,41 +28,55 @@ func compare(a, b Near) int {
 	return cmp.Or(cmp.Compare(a.away(), b.away()), cmp.Compare(a.Ref, b.Ref))
 }
 
-// nearest are the fences found so far, in their order.
+// nearest are the fences found so far: a heap, first the one that is furthest away.
 type nearest struct {
 	from   geometry.Point
 	metres float64 // beyond which no fence is taken
-	most   int
+	most   int     // at least 1
 	found  []Near
 	seen   map[geojson.Ref]struct{}
 }
 
+func (n *nearest) Len() int           { return len(n.found) }
+func (n *nearest) Less(i, j int) bool { return compare(n.found[i], n.found[j]) > 0 }
+func (n *nearest) Swap(i, j int)      { n.found[i], n.found[j] = n.found[j], n.found[i] }
+func (n *nearest) Push(x any)         { n.found = append(n.found, x.(Near)) }
+func (n *nearest) Pop() any {
+	last := len(n.found) - 1
+	x := n.found[last]
+	n.found = n.found[:last]
+	return x
+}
+
 // limit is the distance beyond which nothing is of use.
 func (n *nearest) limit() float64 {
-	if len(n.found) < n.most || n.most == 0 {
+	if len(n.found) < n.most {
 		return n.metres
 	}
-	return min(n.metres, n.found[len(n.found)-1].away())
+	return min(n.metres, n.found[0].away())
 }
 
 // consider takes in a fence if it is near enough.
 func (n *nearest) consider(e *index.Entry) {
-	if _, ok := n.seen[e.Ref]; ok || n.most == 0 {
+	if _, ok := n.seen[e.Ref]; ok {
 		return
 	}
 	n.seen[e.Ref] = struct{}{}
 	near := Near{e.Ref, e.Fence.Distance(n.from)}
-	if !(near.away() <= n.limit()) || math.IsInf(near.Distance, 0) {
-		return
+	switch {
+	case !(near.away() <= n.metres) || math.IsInf(near.Distance, 0):
+	case len(n.found) < n.most:
+		heap.Push(n, near)
+	case compare(near, n.found[0]) < 0:
+		n.found[0] = near
+		heap.Fix(n, 0)
 	}
-	at, _ := slices.BinarySearchFunc(n.found, near, compare)
-	if len(n.found) == n.most {
-		if at == n.most {
-			return
-		}
-		n.found = n.found[:n.most-1]
-	}
-	n.found = slices.Insert(n.found, at, near)
+}
+
+// appendTo appends the fences in their order.
+func (n *nearest) appendTo(dst []Near) []Near {
+	slices.SortFunc(n.found, compare)
+	return append(dst, n.found...)
 }
 
 // AppendNear implements Outline. The tree has boundaries, which may be far away where a fence holds
@@ -75,11 +90,11 @@ func (x *tree) AppendNear(dst []Near, p geometry.Point, metres float64, most int
 	x.tree.Nearby(func(least, greatest [2]float64, _ piece, _ bool) float64 {
 		return m.Box(geometry.Box{MinLon: least[0], MinLat: least[1], MaxLon: greatest[0], MaxLat: greatest[1]})
 	}, func(_, _ [2]float64, found piece, bound float64) bool {
-		if bound > n.limit() || n.most == 0 {
+		if bound > n.limit() {
 			return false
 		}
 		n.consider(found.entry)
 		return true
 	})
-	return append(dst, n.found...)
+	return n.appendTo(dst)
 }

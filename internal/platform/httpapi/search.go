@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -43,7 +44,7 @@ func lookupProblem(err error) error {
 }
 
 func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, append([]string{"lon", "lat"}, searchParams...)...)
+	q, err := params(r, append([]string{"lon", "lat", "distance", "nearest"}, searchParams...)...)
 	if err != nil {
 		return err
 	}
@@ -57,6 +58,10 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := lookup.Check(p); err != nil {
 		return fail(http.StatusBadRequest, "query: %v", err)
 	}
+	metres, nearest, err := nearness(q)
+	if err != nil {
+		return err
+	}
 	t, err := terms(q)
 	if err != nil {
 		return err
@@ -67,10 +72,36 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Open(a.cfg.Catalog, t); err != nil {
 		return lookupProblem(err)
 	}
-	if err := s.Point(p); err != nil {
+	if metres == 0 && nearest == 0 {
+		err = s.Point(p)
+	} else {
+		err = s.Near(p, metres, nearest)
+	}
+	if err != nil {
 		return lookupProblem(err)
 	}
 	return answer(w, "application/json", append(s.Answer, '\n'))
+}
+
+// nearness reads how far from the point fences may be, and how many of the nearest are asked for.
+// Both are 0 for a search of the fences that hold the point.
+func nearness(q url.Values) (metres float64, nearest int, err error) {
+	if text := q.Get("distance"); q.Has("distance") {
+		metres, err = strconv.ParseFloat(text, 64)
+		if err != nil || !(metres > 0 && metres <= lookup.MaxDistance) {
+			return 0, 0, fail(http.StatusBadRequest, "query: distance %.64q is not a number of metres above 0 and up to %d", text, lookup.MaxDistance)
+		}
+	}
+	if text := q.Get("nearest"); q.Has("nearest") {
+		nearest, err = strconv.Atoi(text)
+		if err != nil || nearest < 1 || nearest > lookup.MaxNearest {
+			return 0, 0, fail(http.StatusBadRequest, "query: nearest %.64q is not a whole number from 1 to %d", text, lookup.MaxNearest)
+		}
+		if metres == 0 {
+			metres = math.Inf(1)
+		}
+	}
+	return metres, nearest, nil
 }
 
 func degrees(name, text string) (float64, error) {

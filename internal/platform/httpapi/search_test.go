@@ -11,6 +11,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geojson"
+	"paddock/fence/geometry"
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/lookup"
 )
@@ -50,7 +51,7 @@ func TestGetSearch(t *testing.T) {
 		{"lon=40&lat=-100", 400, "query: lat -100 is out of range -90 to 90: lon and lat swapped?"},
 		{"lon=1&lat=1&set=none", 404, `no set "none"; GET /v1/sets lists them`},
 		{"lon=1&lat=1&lon=2", 400, `query: parameter "lon" given 2 times`},
-		{"lon=1&lat=1&sets=far", 400, `query: unknown parameter "sets": use lon, lat, set, generation, properties`},
+		{"lon=1&lat=1&sets=far", 400, `query: unknown parameter "sets": use lon, lat, distance, nearest, set, generation, properties`},
 		{"z=1&y=2&lon=1&lon=1", 400, `query: parameter "lon" given 2 times`},
 		{"lon=1;lat=2", 400, "query: invalid semicolon separator in query"},
 		{"lon=%zz", 400, `query: invalid URL escape "%zz"`},
@@ -58,6 +59,91 @@ func TestGetSearch(t *testing.T) {
 		for range 3 { // always the same error
 			tw.problem(tw.get("/v1/search?"+c.query), c.status, c.detail)
 		}
+	}
+}
+
+// metresNorth are so many metres to the north of the town's squares, at the longitude 3.
+func metresNorth(metres float64) string { return fmt.Sprintf("lon=3&lat=%v", 10+metres/110_600) }
+
+func TestGetSearchNear(t *testing.T) {
+	tw := newTown(t, options{})
+	squares, _ := tw.catalog.Get("squares")
+	_, _, err := squares.Put(fence.Fence{Key: "line", Lines: geometry.MultiLine{{{Lon: 2, Lat: 10.01}, {Lon: 4, Lat: 10.01}}}})
+	must(t, err)
+	const one = `{"set":%q,"id":%q,"distance":%s,"properties":%s}`
+	for _, c := range []struct {
+		query string
+		want  []string // id and distance
+	}{
+		{metresNorth(100) + "&distance=150", []string{"a 100."}},
+		{metresNorth(100) + "&distance=90", nil},
+		{metresNorth(100) + "&distance=1100", []string{"a 100.", "line 1006."}},
+		{metresNorth(100) + "&nearest=1", []string{"a 100."}},
+		{metresNorth(100) + "&nearest=9", []string{"a 100.", "line 1006.", "b 219", "c 9662"}},
+		{metresNorth(100) + "&nearest=9&distance=2e3", []string{"a 100.", "line 1006."}},
+		{metresNorth(-100) + "&distance=1", []string{"a -10"}},
+		{metresNorth(-100) + "&nearest=2&properties=none", []string{"a -10", "line 120"}},
+		{metresNorth(100) + "&nearest=1&set=far", []string{"c 9662"}},
+		{"lon=7&lat=5&distance=1", []string{"a -3", "b -2"}},
+		{"lon=0&lat=0&distance=100000", []string{"a 0"}},
+	} {
+		r := tw.get("/v1/search?" + c.query)
+		var got struct {
+			Fences []struct {
+				Set, ID    string
+				Distance   *json.Number
+				Properties json.RawMessage
+			}
+		}
+		if err := json.Unmarshal(r.body, &got); err != nil || r.status != 200 || len(got.Fences) != len(c.want) {
+			t.Errorf("%s: %d %s, want %q", c.query, r.status, r.body, c.want)
+			continue
+		}
+		for i, f := range got.Fences {
+			if f.Distance == nil || !strings.HasPrefix(f.ID+" "+f.Distance.String(), c.want[i]) {
+				t.Errorf("%s: %s, want %q", c.query, r.body, c.want)
+			} else if text := fmt.Sprintf(one, f.Set, f.ID, *f.Distance, f.Properties); f.Properties != nil && !strings.Contains(string(r.body), text) {
+				t.Errorf("%s: %s has no %s", c.query, r.body, text)
+			}
+		}
+	}
+	const distance, nearest = "is not a number of metres above 0 and up to 100000", "is not a whole number from 1 to 1000"
+	for _, c := range []struct{ query, detail string }{
+		{"distance=x", `query: distance "x" ` + distance},
+		{"distance=", `query: distance "" ` + distance},
+		{"distance=0", `query: distance "0" ` + distance},
+		{"distance=-5", `query: distance "-5" ` + distance},
+		{"distance=NaN", `query: distance "NaN" ` + distance},
+		{"distance=100001", `query: distance "100001" ` + distance},
+		{"nearest=0", `query: nearest "0" ` + nearest},
+		{"nearest=1001", `query: nearest "1001" ` + nearest},
+		{"nearest=1.5", `query: nearest "1.5" ` + nearest},
+		{"nearest=", `query: nearest "" ` + nearest},
+		{"nearest=1&nearest=2", `query: parameter "nearest" given 2 times`},
+	} {
+		tw.problem(tw.get("/v1/search?lon=1&lat=1&"+c.query), 400, c.detail)
+	}
+	tw.problem(tw.post("/v1/search?nearest=1", `[1,1]`), 400, `query: unknown parameter "nearest": use set, generation, properties`)
+	tw.problem(tw.get("/v1/search?lon=1&lat=1&nearest=1&set=none"), 404, `no set "none"; GET /v1/sets lists them`)
+	tw.problem(tw.get("/v1/search?lon=1&lat=1&nearest=1&set=far&generation=9"), 410, `set "far" is at generation 1: 9 is not kept; ask again for this one, or for none`)
+}
+
+// More fences than an answer has within a distance are refused, as the answer would not be all.
+func TestSearchNearIsBounded(t *testing.T) {
+	tw := newTown(t, options{})
+	c := &geojson.Collection{}
+	for i := range 10_001 {
+		c.Fences = append(c.Fences, square(fmt.Sprint(i), 50, 20, 50.01, 20.01))
+	}
+	many, err := fence.NewSet("many", fence.Options{})
+	must(t, err)
+	_, err = many.Replace(c)
+	must(t, err)
+	must(t, tw.catalog.Add(many))
+	at := "/v1/search?lon=50&lat=20.02&properties=none"
+	tw.problem(tw.get(at+"&distance=5000"), 413, "more than 10000 fences within 5000 m: ask for a smaller distance, one set, or the nearest ones")
+	if r := tw.get(at + "&distance=5000&nearest=3"); r.status != 200 || strings.Count(string(r.body), `"set":"many"`) != 3 {
+		t.Errorf("%d %.200s", r.status, r.body)
 	}
 }
 

@@ -197,10 +197,20 @@ func (l *Lookup) fences(s *source, refs []fence.Ref, first *bool) error {
 }
 
 func (l *Lookup) found(set string, f *fence.Fence) {
+	l.name(set, f)
+	l.properties(f)
+}
+
+// name begins the object of a fence.
+func (l *Lookup) name(set string, f *fence.Fence) {
 	l.text(`{"set":`)
 	l.Answer = appendString(l.Answer, set)
 	l.text(`,"id":`)
 	l.Answer = appendString(l.Answer, f.Key)
+}
+
+// properties ends the object of a fence.
+func (l *Lookup) properties(f *fence.Fence) {
 	switch {
 	case l.bare:
 	case f.Properties == nil:

@@ -1,7 +1,7 @@
 // FenceLayers: the sets as polygons on the map, a source and two layers for each, and of a large set a third one for the
 // fences that are too small to see. Hover, selection and flash are feature-state, so that nothing is sent to the worker again.
 
-import type { ExpressionSpecification, FeatureIdentifier, GeoJSONSource, Map as GLMap, VectorTileSource } from "maplibre-gl";
+import type { ExpressionSpecification, FeatureIdentifier, FilterSpecification, GeoJSONSource, Map as GLMap, VectorTileSource } from "maplibre-gl";
 import { drawingOrder, withKey, type FenceName, type FenceSet } from "../model/sets";
 import type { MapColours } from "./colours";
 import { Flashes } from "./flashes";
@@ -165,7 +165,9 @@ export class FenceLayers {
     } else {
       this.#map.addSource(source(name), { type: "geojson", data: drawn, tolerance: 0.3, buffer: 32, maxzoom: 16 });
     }
-    this.#map.addLayer({ id: fillLayer(name), type: "fill", ...from, paint: { "fill-antialias": false } });
+    // A line would be filled too, as if it were a ring.
+    const areas: FilterSpecification = ["match", ["geometry-type"], ["Polygon", "MultiPolygon"], true, false];
+    this.#map.addLayer({ id: fillLayer(name), type: "fill", ...from, filter: areas, paint: { "fill-antialias": false } });
     this.#map.addLayer({ id: lineLayer(name), type: "line", ...from, layout: { "line-join": "round" } });
     this.#sets.set(name, set);
     this.#paint(set);

@@ -1,7 +1,7 @@
 // Sets: the fences that the page knows, with a name for each that a person would use.
 
-import type { FeatureCollection, MultiPolygon, Polygon } from "geojson";
-import type { Bounds, Properties, SetDocument, SetInfo, SetReport } from "../api";
+import type { FeatureCollection, Position } from "geojson";
+import type { Bounds, FenceGeometry, Properties, SetDocument, SetInfo, SetReport } from "../api";
 import { plural } from "../format";
 
 export interface FenceName {
@@ -26,7 +26,7 @@ export interface FenceSet {
   /** All fences, or of a large set those that the page has met. */
   byKey: ReadonlyMap<string, FenceInfo>;
   /** What the map draws: geometry and place only, or the address of a large set's tiles. */
-  drawn: FeatureCollection<Polygon | MultiPolygon> | string;
+  drawn: FeatureCollection<FenceGeometry> | string;
 }
 
 /** A set beyond this is not loaded: the map draws it from tiles, and a fence is fetched when it is requested. */
@@ -135,11 +135,22 @@ function namingRank(property: string): number {
   return exact >= 0 ? 2 + exact : words.some((word) => property.endsWith(word)) ? 1 : 0;
 }
 
-export function boundsOf(geometry: Polygon | MultiPolygon): Bounds {
+/** The rings of an area, or the lines of a line. */
+function chainsOf(geometry: FenceGeometry): Position[][] {
+  switch (geometry.type) {
+    case "LineString":
+      return [geometry.coordinates];
+    case "MultiPolygon":
+      return geometry.coordinates.flat();
+    default:
+      return geometry.coordinates;
+  }
+}
+
+export function boundsOf(geometry: FenceGeometry): Bounds {
   const bounds: Bounds = [Infinity, Infinity, -Infinity, -Infinity];
-  const parts = geometry.type === "Polygon" ? [geometry.coordinates] : geometry.coordinates;
-  for (const ring of parts.flat()) {
-    for (const [lon = 0, lat = 0] of ring) {
+  for (const chain of chainsOf(geometry)) {
+    for (const [lon = 0, lat = 0] of chain) {
       bounds[0] = Math.min(bounds[0], lon);
       bounds[1] = Math.min(bounds[1], lat);
       bounds[2] = Math.max(bounds[2], lon);
