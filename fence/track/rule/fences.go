@@ -1,7 +1,7 @@
 package rule
 
 import (
-	"maps"
+	"encoding/json"
 	"slices"
 )
 
@@ -14,18 +14,18 @@ type Fences struct {
 // All reports whether all fences of the set are selected.
 func (f *Fences) All() bool { return len(f.IDs) == 0 && len(f.Where) == 0 }
 
-// Names returns the sorted names of the properties that Select reads.
-func (f *Fences) Names() []string { return slices.Sorted(maps.Keys(f.Where)) }
-
-// Select reports whether the rule selects the fence with this id and these properties; nil are
-// none. A fence without one of the properties, or with a value of another type, is not selected.
-func (f *Fences) Select(id string, p *Properties) bool {
+// Select reports whether the rule selects the fence with this id and these properties, a JSON
+// object. A fence without one of the properties, or with a value of another type, is not selected.
+func (f *Fences) Select(id string, properties json.RawMessage) bool {
 	if len(f.IDs) > 0 {
 		_, ok := slices.BinarySearch(f.IDs, id)
 		return ok
 	}
+	if len(f.Where) == 0 {
+		return true
+	}
 	for name, want := range f.Where {
-		if !p.get(name).equals(valueOf(want)) {
+		if v := lookUp(properties, name); !v.is(want) {
 			return false
 		}
 	}
