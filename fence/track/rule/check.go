@@ -138,9 +138,9 @@ func (r *Rule) checkDetect(add report) {
 		add("detect", "%#x has unknown kinds", uint8(d))
 	case d != 0 && r.second():
 		add("detect", "a rule with count or near has events of its own; leave detect out")
-	case d.Has(DetectCondition) && r.When == nil:
+	case d.Has(Holds) && r.When == nil:
 		add("when", "missing, as detect has condition")
-	case d.Has(DetectDwell) && r.Dwell.After == 0:
+	case d.Has(DwellTime) && r.Dwell.After == 0:
 		add("dwell.after", "missing, as detect has dwell")
 	}
 	for _, s := range []struct {
@@ -148,10 +148,10 @@ func (r *Rule) checkDetect(add report) {
 		set   bool
 		needs Detect
 	}{
-		{"dwell", r.Dwell != Dwell{}, DetectDwell},
-		{"inside", r.Inside != Repeat{}, DetectInside},
-		{"outside", r.Outside != Repeat{}, DetectOutside},
-		{"direction", r.Direction != AnyDirection, DetectCross},
+		{"dwell", r.Dwell != Dwell{}, DwellTime},
+		{"inside", r.Inside != Repeat{}, Inside},
+		{"outside", r.Outside != Repeat{}, Outside},
+		{"direction", r.Direction != AnyDirection, Cross},
 	} {
 		if s.set && !d.Has(s.needs) {
 			add(s.field, "it has no effect, as detect has no %v", s.needs)

@@ -15,6 +15,13 @@ import (
 type Class struct {
 	selections []*Selection // in order, by compare
 	made       atomic.Pointer[made]
+	step       atomic.Pointer[step] // the last one that was taken from here
+}
+
+// step is the way to the class that has one selection more, or one less.
+type step struct {
+	selection *Selection
+	to        *Class
 }
 
 // Selections returns the selections of the class, in an order that depends on nothing but them.
@@ -85,6 +92,33 @@ func (c *classes) of(selections []*Selection) *Class {
 	c.known[name] = weak.Make(class)
 	runtime.AddCleanup(class, c.forget, name)
 	return class
+}
+
+// renew returns the class, after one change, of an object that had the class from. Most objects of
+// a class take the same step, which is found without a lock.
+func (c *classes) renew(from *Class, change *Change, fleet, id string) *Class {
+	if !change.moves() {
+		return from
+	}
+	s := change.Selection()
+	at := slices.Index(from.selections, s)
+	switch gone := change.After == nil; {
+	case gone && at < 0, !gone && !s.match(fleet, id):
+		return from
+	}
+	if known := from.step.Load(); known != nil && known.selection == s {
+		return known.to
+	}
+	var space [16]*Selection
+	all := append(space[:0], from.selections...)
+	if at >= 0 {
+		all = slices.Delete(all, at, at+1)
+	} else {
+		all = append(all, s)
+	}
+	to := c.of(all)
+	from.step.Store(&step{s, to})
+	return to
 }
 
 // forget drops the entry of a class that is gone, unless there is another one of the same

@@ -11,13 +11,13 @@ type Detect uint8
 
 // The kinds of events, in the order of their names in a list.
 const (
-	DetectEnter Detect = 1 << iota
-	DetectExit
-	DetectInside
-	DetectOutside
-	DetectCross
-	DetectDwell
-	DetectCondition // When begins to hold, and ends
+	Enter Detect = 1 << iota
+	Exit
+	Inside
+	Outside
+	Cross
+	DwellTime // named dwell: the type Dwell has its settings
+	Holds     // named condition: When begins to hold, and ends
 )
 
 // detectNames lists the names in the order of the bits.
@@ -27,7 +27,7 @@ var detectNames = []string{"enter", "exit", "inside", "outside", "cross", "dwell
 const allKinds = Detect(1<<7 - 1)
 
 // defaultDetect is the value of detect of a rule that has none.
-const defaultDetect = DetectEnter | DetectExit
+const defaultDetect = Enter | Exit
 
 // Has reports whether all kinds of k are in d.
 func (d Detect) Has(k Detect) bool { return d&k == k }

@@ -71,7 +71,7 @@ rules:
 func ExampleRule_AppendJSON() {
 	r := rule.Rule{
 		ID: "overstay", Set: "customers",
-		Detect: rule.DetectDwell, Dwell: rule.Dwell{After: 30 * time.Minute},
+		Detect: rule.DwellTime, Dwell: rule.Dwell{After: 30 * time.Minute},
 	}
 	if err := r.Check(); err != nil {
 		log.Fatal(err)

@@ -14,8 +14,8 @@ type Fences struct {
 // All reports whether all fences of the set are selected.
 func (f *Fences) All() bool { return len(f.IDs) == 0 && len(f.Where) == 0 }
 
-// Select reports whether the rule selects the fence with this id and these properties. A fence
-// without one of the properties, or with a value of another type, is not selected.
+// Select reports whether the rule selects the fence with this id and these properties, a JSON
+// object. A fence without one of the properties, or with a value of another type, is not selected.
 func (f *Fences) Select(id string, properties json.RawMessage) bool {
 	if len(f.IDs) > 0 {
 		_, ok := slices.BinarySearch(f.IDs, id)
@@ -24,10 +24,8 @@ func (f *Fences) Select(id string, properties json.RawMessage) bool {
 	if len(f.Where) == 0 {
 		return true
 	}
-	var p Properties
-	p.Read(properties, nil)
 	for name, want := range f.Where {
-		if !p.get(name).equals(valueOf(want)) {
+		if v := lookUp(properties, name); !v.is(want) {
 			return false
 		}
 	}

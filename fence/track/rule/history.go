@@ -20,23 +20,6 @@ func (c *Change) moves() bool {
 	return (c.Before == nil || c.After == nil) && !c.Selection().isAll()
 }
 
-// apply makes the change in the selections of an object, in place. It reports whether it made one.
-func (c *Change) apply(all []*Selection, fleet, id string) (after []*Selection, changed bool) {
-	switch {
-	case !c.moves():
-		return all, false
-	case c.Before == nil:
-		if !c.After.match(fleet, id) {
-			return all, false
-		}
-		return append(all, c.After.Selection), true
-	}
-	if i := slices.Index(all, c.Before.Selection); i >= 0 {
-		return slices.Delete(all, i, i+1), true
-	}
-	return all, false
-}
-
 // maxChanges bounds the changes that a table remembers. With more of them, to find the class of an
 // object is faster than to renew it.
 const maxChanges = 64

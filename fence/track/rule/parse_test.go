@@ -120,7 +120,7 @@ func TestManyFaults(t *testing.T) {
 // TestCheck holds that a rule made in Go is held to the same limits.
 func TestCheck(t *testing.T) {
 	bad := rule.Rule{
-		ID: "a", Set: "s", Detect: rule.DetectEnter | 1<<7, Objects: "\xff", Direction: 9,
+		ID: "a", Set: "s", Detect: rule.Enter | 1<<7, Objects: "\xff", Direction: 9,
 		Fences: rule.Fences{IDs: make([]string, rule.MaxFences+1), Where: map[string]any{"x": 7}},
 		When:   &rule.Condition{}, Deliver: json.RawMessage(`{"a":1,"a":1}`),
 	}

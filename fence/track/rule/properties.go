@@ -54,6 +54,18 @@ func (p *Properties) get(name string) value {
 	return value{}
 }
 
+// lookUp returns the last property of this name of a JSON object.
+func lookUp(raw json.RawMessage, name string) value {
+	var found []byte
+	s := scanner{rest: raw}
+	for n, v := range s.members {
+		if string(n) == name {
+			found = v
+		}
+	}
+	return parseValue(found)
+}
+
 // parseValue reads one JSON value, of which only the extent is known.
 func parseValue(raw []byte) value {
 	if len(raw) == 0 {

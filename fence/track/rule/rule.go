@@ -30,12 +30,12 @@ type Rule struct {
 	Objects string // pattern over the object's id, see Pattern; "" is *
 	Fleet   string // "" and * are any
 	Detect  Detect // 0 is enter and exit, except with AtLeast or Near
-	Dwell   Dwell  // with DetectDwell
-	Inside  Repeat // with DetectInside
-	Outside Repeat // with DetectOutside
+	Dwell   Dwell  // with DwellTime
+	Inside  Repeat // with Inside
+	Outside Repeat // with Outside
 
 	When      *Condition // nil: always
-	Direction Direction  // with DetectCross
+	Direction Direction  // with Cross
 	Active    *Schedule  // nil: always
 	AtLeast   int        // count.at_least; 0: the rule does not count
 	Near      *Near      // nil: the rule is not about objects near each other
@@ -75,7 +75,7 @@ func (n *Near) Exit() float64 {
 	return n.ExitMetres
 }
 
-// any reports whether a pattern or the name of a fleet stands for all.
+// isAny reports whether a pattern or the name of a fleet stands for all.
 func isAny(s string) bool { return s == "" || s == "*" }
 
 // normal returns name, or "" if it stands for all.

@@ -34,10 +34,12 @@ import (
 //
 // # Time zones
 //
-// Zones come from the time zone database of the machine or of the program. A program that runs on
-// machines without one imports time/tzdata; this package does not. Two databases may disagree, so
-// a recording that is to be replayed to the same events notes the version of the database beside
-// it.
+// Zones come from the time zone database of the machine, or of the program if it has its own. A
+// program that runs on machines without a database imports time/tzdata; this package does not. Two
+// databases may disagree, and then a replay of the same positions gives other events. So a program
+// that keeps inputs for a replay notes the version of its database with them, such as in the header
+// of each segment of a journal. The version is in the first line of the database's tzdata.zi, or is
+// that of Go for time/tzdata.
 //
 // The zero Schedule is always open.
 type Schedule struct {
@@ -46,7 +48,7 @@ type Schedule struct {
 	from, until time.Time // zero: not bounded
 }
 
-// Every instant is cut to a millisecond, the resolution of positions.
+// resolution is that of positions; bounds are cut to it.
 const resolution = time.Millisecond
 
 // bound cuts the bounds to the resolution and checks their order.

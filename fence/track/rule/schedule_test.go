@@ -204,6 +204,24 @@ func compareYear(t *testing.T, s *rule.Schedule, begin time.Time, shown []uint16
 	}
 }
 
+func BenchmarkSchedule(b *testing.B) {
+	s, err := rule.ParseSchedule([]byte(`{"zone":"America/New_York","week":{"mon-fri":["07:00-18:00"],"sat":["22:00-06:00"]}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	at := time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			s.Open(at)
+		}
+	})
+	b.Run("next", func(b *testing.B) {
+		for b.Loop() {
+			s.Next(at)
+		}
+	})
+}
+
 // TestScheduleText holds that schedules of the same hours have the same bytes.
 func TestScheduleText(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

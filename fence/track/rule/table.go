@@ -271,16 +271,8 @@ func (t *Table) Renew(c *Class, earlier *Table, fleet, id string) *Class {
 	if !ok {
 		return t.Class(fleet, id)
 	}
-	var space [16]*Selection
-	all := append(space[:0], c.selections...)
-	changed := false
 	for i := range changes {
-		var one bool
-		all, one = changes[i].apply(all, fleet, id)
-		changed = changed || one
+		c = t.classes.renew(c, &changes[i], fleet, id)
 	}
-	if !changed {
-		return c
-	}
-	return t.classes.of(all)
+	return c
 }

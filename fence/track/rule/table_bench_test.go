@@ -94,7 +94,8 @@ func BenchmarkRenew(b *testing.B) {
 	}
 	for _, c := range []struct{ name, id, objects string }{
 		{"one vehicle", "rule-7", "vehicle-7"},
-		{"a prefix that is new", "new", "vehicle-12*"},
+		{"a prefix that comes and goes", "new", "vehicle-12*"},
+		{"a prefix of all that comes and goes", "new", "vehicle-*"},
 		{"all vehicles", "rule-39", "*"},
 	} {
 		b.Run(c.name, func(b *testing.B) {

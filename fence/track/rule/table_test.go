@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // selecting makes a rule that selects objects.
 func selecting(id, fleet, objects string) *rule.Rule {
-	return &rule.Rule{ID: id, Set: "s", Fleet: fleet, Objects: objects, Detect: rule.DetectEnter}
+	return &rule.Rule{ID: id, Set: "s", Fleet: fleet, Objects: objects, Detect: rule.Enter}
 }
 
 func ids(t *rule.Table, c *rule.Class) string {
@@ -293,7 +293,7 @@ func TestCompiled(t *testing.T) {
 		})
 	}
 	edited := selecting("a", "", "a*")
-	edited.Detect = rule.DetectExit
+	edited.Detect = rule.Exit
 	put := func(t0 *rule.Table, r *rule.Rule) *rule.Table {
 		next, err := t0.Put(r)
 		if err != nil {

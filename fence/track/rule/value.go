@@ -77,8 +77,18 @@ func truthOf(b bool) truth {
 
 func (t truth) not() truth { return yes - t }
 
-// equals reports whether both values are known and the same.
-func (v value) equals(w value) bool { return v.same(w) == yes }
+// is reports whether the value is that of a Where.
+func (v *value) is(want any) bool {
+	switch want := want.(type) {
+	case string:
+		return v.kind == text && string(v.text) == want
+	case float64:
+		return v.kind == number && v.number == want
+	case bool:
+		return v.kind == boolean && v.truth == want
+	}
+	return false
+}
 
 // same compares by ==. Values of different kinds differ. Two missing ones and two compound ones
 // cannot be compared.
