@@ -38,11 +38,8 @@ func encode(e *track.Event) Text {
 func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
 	b = append(b, `{"set":`...)
 	b = appendString(b, e.Set)
-	b = append(b, `,"fence":{"id":`...)
-	b = appendString(b, e.Fence.Key)
-	b = append(b, `,"properties":`...)
-	b, shared = appendObject(b, e.Fence.Properties, shared)
-	b = append(b, `},"object":{"id":`...)
+	b, shared = appendFence(append(b, `,"fence":`...), e, shared)
+	b = append(b, `,"object":{"id":`...)
 	b = appendString(b, e.ID)
 	b = append(b, `,"fleet":`...)
 	b = appendString(b, e.Fleet)
@@ -68,7 +65,43 @@ func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
 	b = appendEventID(b, e, e.Visit)
 	b = append(b, `","reason":"`...)
 	b = append(b, e.Reason.String()...)
-	return append(b, `"}`...), shared
+	return append(appendDetails(append(b, '"'), e), '}'), shared
+}
+
+func appendFence(b []byte, e *track.Event, shared []part) ([]byte, []part) {
+	if e.Fence == nil {
+		return append(b, "null"...), shared
+	}
+	b = appendString(append(b, `{"id":`...), e.Fence.Key)
+	b = append(b, `,"properties":`...)
+	b, shared = appendObject(b, e.Fence.Properties, shared)
+	return append(b, '}'), shared
+}
+
+// appendDetails appends the members that events of some kinds have.
+func appendDetails(b []byte, e *track.Event) []byte {
+	if e.Rule != "" {
+		b = appendString(append(b, `,"rule":`...), e.Rule)
+	}
+	if e.Kind == track.Cross && e.Left != 0 {
+		b = appendTime(append(b, `,"left":`...), e.Left)
+	}
+	if e.Direction != 0 {
+		b = append(append(b, `,"direction":"`...), e.Direction.String()...)
+		b = append(b, '"')
+	}
+	if e.Progress.Known {
+		b = strconv.AppendFloat(append(b, `,"progress":`...), float64(e.Progress.Value), 'f', 1, 32)
+	}
+	return b
+}
+
+// fenceKey returns the key of the event's fence, or "" if the event is about all of the set.
+func fenceKey(e *track.Event) string {
+	if e.Fence == nil {
+		return ""
+	}
+	return e.Fence.Key
 }
 
 // DefaultFleet is the fleet of an object that names none.
@@ -145,12 +178,13 @@ func appendEscaped(b []byte, s string) []byte {
 	return append(b, text...)
 }
 
-// Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>.
+// Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>. The
+// fence is _ if the event is about all of the set.
 func Subject(e *track.Event) string {
 	b := make([]byte, 0, 96)
 	b = append(b, "fence."...)
 	b = append(subjects.AppendToken(b, e.Set), '.')
-	b = append(subjects.AppendToken(b, e.Fence.Key), '.')
+	b = append(subjects.AppendToken(b, fenceKey(e)), '.')
 	b = append(append(b, e.Kind.String()...), '.')
 	b = append(subjects.AppendToken(b, e.Fleet), '.')
 	return string(subjects.AppendToken(b, e.ID))

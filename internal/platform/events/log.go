@@ -24,7 +24,7 @@ type Record struct {
 	Subject string // on the bus
 	JSON    Text
 
-	Set, Fence, Fleet, Object string
+	Set, Fence, Fleet, Object string // Fence is "" for outside of all fences of the set
 	Kind                      track.Kind
 	Arrived                   track.Millis // when the cause of the event arrived
 	Visit                     Visit
@@ -42,7 +42,7 @@ func NewRecord(e *track.Event) Record {
 	return Record{
 		Subject: Subject(e),
 		JSON:    encode(e),
-		Set:     e.Set, Fence: e.Fence.Key, Fleet: e.Fleet, Object: e.ID,
+		Set:     e.Set, Fence: fenceKey(e), Fleet: e.Fleet, Object: e.ID,
 		Kind: e.Kind, Arrived: e.Arrived,
 		Visit: Visit{Number: e.Visit, Since: e.Since, At: e.At, Reason: e.Reason},
 	}

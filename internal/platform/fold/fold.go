@@ -59,10 +59,18 @@ func (p *Partition) Apply(j Job, members []int32, events []track.Event) []track.
 		events = p.apply(j, i, events)
 		for k := range events[n:] {
 			e := &events[n+k]
-			p.spent += 1 + (len(e.Props)+len(e.Fence.Properties))>>12
+			p.spent += 1 + weight(e)>>12
 		}
 	}
 	return events
+}
+
+// weight returns the number of bytes of an event's properties.
+func weight(e *track.Event) int {
+	if e.Fence == nil {
+		return len(e.Props)
+	}
+	return len(e.Props) + len(e.Fence.Properties)
 }
 
 func (p *Partition) apply(j Job, i int32, events []track.Event) []track.Event {

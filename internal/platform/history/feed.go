@@ -32,7 +32,9 @@ func (h *History) Applied(number uint64, at track.Millis, batches [][]track.Posi
 func (h *History) Committed(first uint64, records []events.Record) {
 	h.visits.push(first, first+uint64(len(records)), 0, len(records), func(to []Visit) []Visit {
 		for i := range records {
-			to = append(to, visitOf(&records[i]))
+			if v, ok := visitOf(&records[i]); ok {
+				to = append(to, v)
+			}
 		}
 		return to
 	})

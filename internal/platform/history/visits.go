@@ -90,8 +90,9 @@ func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
 				return fmt.Errorf("event %d: %w", cursor, err)
 			}
 			if rest = after; cursor >= next {
-				v := visitOf(&r)
-				c.add(&v)
+				if v, ok := visitOf(&r); ok {
+					c.add(&v)
+				}
 			}
 		}
 		if next = p.Next(); next >= min(until, limit) {
@@ -105,16 +106,19 @@ func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
 	return next, err
 }
 
-// visitOf returns the visit as an event tells it.
-func visitOf(r *events.Record) Visit {
-	v := Visit{
+// visitOf returns the visit as an event tells it. ok is false if the event is about none.
+func visitOf(r *events.Record) (v Visit, ok bool) {
+	if r.Fence == "" || r.Kind == track.Cross || r.Kind == track.Outside {
+		return v, false
+	}
+	v = Visit{
 		Set: r.Set, Fence: r.Fence, Object: Object{r.Fleet, r.Object},
 		Begin: r.Visit.Since, Number: r.Visit.Number, Open: r.Kind != track.Exit,
 	}
 	if !v.Open {
 		v.End, v.Reason = r.Visit.At, r.Visit.Reason.String()
 	}
-	return v
+	return v, true
 }
 
 // add adds what an event changes.

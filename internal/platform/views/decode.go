@@ -88,7 +88,7 @@ func (s *store) decode(id []byte) (*storedView, error) {
 	if d.book, err = s.restoreBook(d); err != nil {
 		return nil, err
 	}
-	d.view = &track.View{}
+	d.view = &track.View{Rules: rulesOf(d.book)}
 	for _, stored := range d.sets {
 		set, err := s.restore(stored, d.boundary)
 		if err != nil {

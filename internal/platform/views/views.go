@@ -11,6 +11,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 	"paddock/internal/platform/rulebook"
 )
 
@@ -131,7 +132,16 @@ func (c *catalogView) order() {
 	for _, t := range c.sets {
 		c.view.Sets = append(c.view.Sets, tracked(t.id, t.set.Name(), t.snap, c.book))
 	}
+	c.view.Rules = rulesOf(c.book)
 	sortSets(c.view)
+}
+
+// rulesOf returns the rules of a view; nil stands for the events of all sets and objects.
+func rulesOf(b *rulebook.State) *rule.Table {
+	if b.Rules().Len() == 0 {
+		return nil
+	}
+	return b.Rules()
 }
 
 func tracked(id track.SetID, name string, s *fence.Snapshot, b *rulebook.State) track.TrackedSet {

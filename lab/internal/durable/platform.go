@@ -46,7 +46,7 @@ type restored struct {
 func (b *bench) launch(data, listen string, args ...string) (*platform, error) {
 	p := &platform{begun: time.Now(), ready: make(chan struct{}), restored: make(chan restored, 1)}
 	cmd := exec.Command(b.Program, append([]string{
-		"up", "--data", data, "--sets", b.Sets, "--no-watch", "--snapshots", filepath.Join(b.root, "snapshots"),
+		"up", "--data", data, "--policy", "raw", "--sets", b.Sets, "--no-watch", "--snapshots", filepath.Join(b.root, "snapshots"),
 		"--listen", listen, "--bus-listen", anyPort, "--wire-listen", anyPort, "--log-level", "info", "--log-format", "json",
 	}, args...)...)
 	cmd.Env = process.Environment()
