@@ -64,7 +64,7 @@ type Input struct {
 func (c *Condition) Holds(in *Input) bool { return c == nil || c.root.eval(in) == yes }
 
 // ObjectNames returns the sorted names of the object's properties in the condition, and FenceNames
-// those of the fence's. They are for Properties.Read.
+// those of the fence's. They are for Properties.Read; without names they are empty, not nil.
 func (c *Condition) ObjectNames() []string { return c.object }
 
 // FenceNames returns the sorted names of the fence's properties in the condition.
