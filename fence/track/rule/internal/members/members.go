@@ -1,6 +1,6 @@
-// Package members walks over the members of a JSON object without decoding their values, and without
-// allocation. It is for objects that most often were checked before: it never fails, but stops at
-// the first error.
+// Package members walks over the members of a JSON object without decoding their values, and
+// without allocation. It is for objects that most often were checked before: it never fails, but
+// stops at the first error.
 package members
 
 import (
