@@ -64,7 +64,7 @@ type Input struct {
 func (c *Condition) Holds(in *Input) bool { return c == nil || c.root.eval(in) == yes }
 
 // ObjectNames returns the sorted names of the object's properties in the condition, and FenceNames
-// those of the fence's. They are for Properties.Read.
+// those of the fence's. They are for Properties.Read; without names they are empty, not nil.
 func (c *Condition) ObjectNames() []string { return c.object }
 
 // FenceNames returns the sorted names of the fence's properties in the condition.
@@ -75,122 +75,6 @@ func (c *Condition) String() string { return c.text }
 
 // MarshalJSON returns the canonical text as a JSON string.
 func (c *Condition) MarshalJSON() ([]byte, error) { return json.Marshal(c.text) }
-
-// operation is the kind of an expression.
-type operation uint8
-
-const (
-	opOr operation = iota
-	opAnd
-	opNot
-	opEqual
-	opLess
-	opLessOrEqual
-	opAbsent // left is not there
-)
-
-// expression is a node of a condition.
-type expression struct {
-	op          operation
-	of          []expression // of opOr and opAnd two or more, of opNot one
-	left, right operand      // of comparisons
-	negated     bool         // a comparison by !=
-	swapped     bool         // a comparison by > or >=, whose sides changed places
-}
-
-func (e *expression) eval(in *Input) truth {
-	switch e.op {
-	case opOr:
-		return e.evalAny(in)
-	case opAnd:
-		return e.evalAll(in)
-	case opNot:
-		return e.of[0].eval(in).not()
-	}
-	if t := e.compare(in); !e.negated {
-		return t
-	} else {
-		return t.not()
-	}
-}
-
-func (e *expression) evalAny(in *Input) truth {
-	result := no
-	for i := range e.of {
-		if result = max(result, e.of[i].eval(in)); result == yes {
-			break
-		}
-	}
-	return result
-}
-
-func (e *expression) evalAll(in *Input) truth {
-	result := yes
-	for i := range e.of {
-		if result = min(result, e.of[i].eval(in)); result == no {
-			break
-		}
-	}
-	return result
-}
-
-func (e *expression) compare(in *Input) truth {
-	left := e.left.read(in)
-	if e.op == opAbsent {
-		return truthOf(left.kind == missing || left.kind == unknown)
-	}
-	right := e.right.read(in)
-	if e.op == opEqual {
-		return left.same(right)
-	}
-	return left.less(right, e.op == opLessOrEqual)
-}
-
-// source is where an operand comes from.
-type source uint8
-
-const (
-	fromLiteral source = iota
-	fromSpeed
-	fromHeading
-	fromAccuracy
-	fromObject
-	fromFence
-)
-
-// operand is one side of a comparison.
-type operand struct {
-	source  source
-	name    string  // of a property or measure
-	scale   float64 // of a measure
-	literal value   // of a literal
-}
-
-func (o *operand) read(in *Input) value {
-	switch o.source {
-	case fromSpeed:
-		return measured(in.Speed, o.scale)
-	case fromHeading:
-		return measured(in.Heading, o.scale)
-	case fromAccuracy:
-		return measured(in.Accuracy, o.scale)
-	case fromObject:
-		return in.Object.get(o.name)
-	case fromFence:
-		return in.Fence.get(o.name)
-	}
-	return o.literal
-}
-
-// measures lists the names of measures, with their factors over metres, seconds and degrees.
-var measures = map[string]operand{
-	"speed":       {source: fromSpeed, scale: 1},
-	"speed_kmh":   {source: fromSpeed, scale: 3.6},
-	"speed_mph":   {source: fromSpeed, scale: 3600 / 1609.344},
-	"speed_knots": {source: fromSpeed, scale: 3600.0 / 1852},
-	"heading":     {source: fromHeading, scale: 1},
-	"accuracy":    {source: fromAccuracy, scale: 1},
-}
 
 // collect gathers the names of properties.
 func (c *Condition) collect(e *expression) {

@@ -283,6 +283,10 @@ func TestNames(t *testing.T) {
 	if o, f := strings.Join(c.ObjectNames(), ","), strings.Join(c.FenceNames(), ","); o != "a,b" || f != "x" {
 		t.Errorf("%s of the object, %s of the fence", o, f)
 	}
+	c, err = rule.ParseCondition(`speed > 3`)
+	if err != nil || c.ObjectNames() == nil || c.FenceNames() == nil { // nil would read all
+		t.Errorf("%v, %v, %v", c.ObjectNames(), c.FenceNames(), err)
+	}
 }
 
 // TestConditionAllocates holds that neither reading properties nor a condition allocates.

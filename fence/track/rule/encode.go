@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -86,21 +85,6 @@ func (r *Rule) AppendJSON(dst []byte) []byte {
 		o.text = append(o.text, "false"...)
 	}
 	return append(o.text, '}')
-}
-
-func (f *Fences) write(o *object) {
-	o.list("fences", f.IDs)
-	if len(f.Where) == 0 {
-		return
-	}
-	o.nest("fences", func() {
-		o.nest("where", func() {
-			for _, name := range slices.Sorted(maps.Keys(f.Where)) {
-				o.key(name)
-				o.text = append(o.text, valueOf(f.Where[name]).String()...)
-			}
-		})
-	})
 }
 
 // writeEvents writes the events and their settings.

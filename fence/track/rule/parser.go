@@ -33,7 +33,7 @@ func ParseCondition(source string) (*Condition, error) {
 	if p.token.kind != endOfText {
 		return nil, p.unexpected("and, or, or the end")
 	}
-	c := &Condition{root: root, text: root.String()}
+	c := &Condition{root: root, text: root.String(), object: []string{}, fence: []string{}}
 	if len(c.text) > MaxCondition {
 		return nil, fmt.Errorf("%d bytes in canonical form, with and for &&, or for ||, not for !: the limit is %d", len(c.text), MaxCondition)
 	}

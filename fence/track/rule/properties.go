@@ -2,8 +2,9 @@ package rule
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
+
+	"paddock/fence/track/rule/internal/members"
 )
 
 // Properties are the members of a JSON object, ready to be read by conditions. The zero value has
@@ -23,8 +24,7 @@ type property struct {
 // escapes.
 func (p *Properties) Read(raw json.RawMessage, names []string) {
 	p.members = p.members[:0]
-	s := scanner{rest: raw}
-	for name, v := range s.members {
+	for name, v := range members.Of(raw) {
 		if names == nil || isIn(names, name) {
 			p.members = append(p.members, property{name, parseValue(v)})
 		}
@@ -57,8 +57,7 @@ func (p *Properties) get(name string) value {
 // lookUp returns the last property of this name of a JSON object.
 func lookUp(raw json.RawMessage, name string) value {
 	var found []byte
-	s := scanner{rest: raw}
-	for n, v := range s.members {
+	for n, v := range members.Of(raw) {
 		if string(n) == name {
 			found = v
 		}
@@ -73,7 +72,7 @@ func parseValue(raw []byte) value {
 	}
 	switch raw[0] {
 	case '"':
-		if s, ok := unquote(raw); ok {
+		if s, ok := members.Unquote(raw); ok {
 			return value{kind: text, text: s}
 		}
 		return value{}
@@ -89,14 +88,4 @@ func parseValue(raw []byte) value {
 		return value{}
 	}
 	return numberOf(f)
-}
-
-// unquote returns the text of a JSON string.
-func unquote(raw []byte) ([]byte, bool) {
-	if !slices.Contains(raw, '\\') {
-		return raw[1 : len(raw)-1], true
-	}
-	var s string
-	err := json.Unmarshal(raw, &s)
-	return []byte(s), err == nil
 }

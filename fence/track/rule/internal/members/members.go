@@ -1,10 +1,35 @@
-package rule
+// Package members walks over the members of a JSON object without decoding their values, and
+// without allocation. It is for objects that most often were checked before: it never fails, but
+// stops at the first error.
+package members
 
-// scanner walks over the members of a JSON object without decoding their values.
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+)
+
+// Of yields the members of an object, up to the first error. A name is decoded, a value is its text
+// without the space around it.
+func Of(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		s := scanner{object}
+		s.members(yield)
+	}
+}
+
+// Unquote returns the text of a JSON string. It shares memory with raw if raw has no escapes.
+func Unquote(raw []byte) (text []byte, ok bool) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], true
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return []byte(s), err == nil
+}
+
 type scanner struct{ rest []byte }
 
-// members yields the members of the object, up to the first error. A name is decoded, a value is
-// its text without the space around it.
 func (s *scanner) members(yield func(name, value []byte) bool) {
 	if !s.skip('{') {
 		return
@@ -14,7 +39,7 @@ func (s *scanner) members(yield func(name, value []byte) bool) {
 		if !ok || !s.skip(':') {
 			return
 		}
-		name, ok := unquote(quoted)
+		name, ok := Unquote(quoted)
 		if !ok {
 			return
 		}
