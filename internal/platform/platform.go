@@ -244,7 +244,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	}
 	p.api = httpapi.New(httpapi.Config{
 		Backup:  backup,
-		Catalog: p.catalog, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history,
+		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history,
 		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,

@@ -25,6 +25,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/tiles"
 	"paddock/internal/process/access"
 )
@@ -38,6 +39,7 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 
+	Book    *rulebook.Book          // policies and rules; nil: none, and none can be added
 	History *history.History        // past positions and visits; nil: none
 	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
@@ -104,6 +106,9 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	cfg = cfg.withDefaults()
+	if cfg.Book == nil {
+		cfg.Book = rulebook.New(track.Policy{})
+	}
 	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
@@ -205,6 +210,15 @@ func (a *API) v1() map[string]handler {
 		"PUT /v1/sets/{set}/fences/{id}":       a.inSet(a.putFence),
 		"DELETE /v1/sets/{set}/fences/{id}":    a.inSet(a.deleteFence),
 		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": a.inSet(a.getTile, "v"),
+		"GET /v1/sets/{set}/policy":            a.inSet(a.getPolicy),
+		"PUT /v1/sets/{set}/policy":            a.inSet(a.putPolicy),
+		"DELETE /v1/sets/{set}/policy":         a.inSet(a.deletePolicy),
+		"GET /v1/rules":                        a.getRules,
+		"POST " + dryRunPath:                   plain(a.postDryRun),
+		"GET /v1/rules/{id}":                   a.getRule,
+		"PUT /v1/rules/{id}":                   plain(a.putRule),
+		"PATCH /v1/rules/{id}":                 plain(a.patchRule),
+		"DELETE /v1/rules/{id}":                plain(a.deleteRule),
 		"GET /v1/search":                       a.getSearch,
 		"POST /v1/search":                      a.postSearch,
 		"POST /v1/positions":                   a.postPositions,
@@ -226,7 +240,7 @@ func (a *API) routes() http.Handler {
 	allowed := map[string][]string{} // methods by path
 	for pattern, h := range a.v1() {
 		method, path, _ := strings.Cut(pattern, " ")
-		if method != http.MethodGet && strings.HasPrefix(path, "/v1/sets") {
+		if method != http.MethodGet && (strings.HasPrefix(path, "/v1/sets") || path == "/v1/rules/{id}") {
 			h = a.whileStored(h)
 		}
 		mux.Handle(pattern, h)
@@ -235,7 +249,9 @@ func (a *API) routes() http.Handler {
 		}
 	}
 	for path, methods := range allowed {
-		mux.Handle(path, otherMethods(methods))
+		if path != dryRunPath { // other methods there are about a rule of that id
+			mux.Handle(path, otherMethods(methods))
+		}
 	}
 	mux.Handle("/v1/", handler(a.notInV1))
 	mux.Handle("GET /healthz", getHealth)

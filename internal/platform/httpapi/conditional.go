@@ -86,11 +86,11 @@ func (c condition) check(exists bool, etag string) error {
 	case c.match != "" && !exists:
 		return fail(http.StatusPreconditionFailed, "If-Match: it does not exist: leave the header out to create it")
 	case c.match != "" && !names(c.match, etag, false):
-		return fail(http.StatusPreconditionFailed, "If-Match: the set has changed, its ETag is now %s: read it again", etag)
+		return fail(http.StatusPreconditionFailed, "If-Match: it has changed, and its ETag is now %s: read it again", etag)
 	case exists && c.noneMatch == "*":
 		return fail(http.StatusPreconditionFailed, "If-None-Match: it exists: leave the header out to replace it")
 	case exists && c.noneMatch != "" && names(c.noneMatch, etag, true):
-		return fail(http.StatusPreconditionFailed, "If-None-Match: the set is in this state, %s", etag)
+		return fail(http.StatusPreconditionFailed, "If-None-Match: it is in this state, %s", etag)
 	}
 	return nil
 }

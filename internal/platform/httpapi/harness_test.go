@@ -22,6 +22,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/views"
 )
 
@@ -90,10 +91,11 @@ func newTown(t testing.TB, o options) *town {
 		o.logBytes = 64 << 20
 	}
 	log := events.NewLog(o.records, o.logBytes, "run1")
+	book := rulebook.New(track.Policy{})
 	pipeline := ingest.New(ingest.Config{
-		Workers: 3, Fences: views.New(catalog, nil), Publisher: logOnly{log}, Track: o.track,
+		Workers: 3, Fences: views.New(catalog, book), Publisher: logOnly{log}, Track: o.track,
 	})
-	cfg := Config{Catalog: catalog, Pipeline: pipeline, Log: log, MaxAhead: 60_000, Version: "v0.0-test"}
+	cfg := Config{Catalog: catalog, Book: book, Pipeline: pipeline, Log: log, MaxAhead: 60_000, Version: "v0.0-test"}
 	if o.config != nil {
 		o.config(&cfg)
 	}

@@ -247,6 +247,7 @@ func (a *API) deleteSet(w http.ResponseWriter, r *http.Request, s *fence.Set) er
 	if last == nil { // another request was faster
 		return noSet(s.Name())
 	}
+	a.cfg.Book.Forget(s.Name())
 	if err := a.settle(); err != nil {
 		return err
 	}

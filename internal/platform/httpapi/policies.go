@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"paddock/fence"
+	"paddock/fence/track"
+)
+
+// policyJSON is the policy of a set.
+type policyJSON struct {
+	Policy track.Policy `json:"policy"`
+	Own    bool         `json:"own"` // false: that of all sets without one
+	File   string       `json:"file,omitempty"`
+}
+
+func (a *API) getPolicy(w http.ResponseWriter, _ *http.Request, s *fence.Set) error {
+	p, file, own := a.cfg.Book.State().Policy(s.Name())
+	return writeJSON(w, http.StatusOK, &policyJSON{*p, own, file})
+}
+
+// putPolicy gives a set a policy of its own: the name of a preset, or an object.
+func (a *API) putPolicy(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
+	body, err := a.ruleBody(w, r)
+	if err != nil {
+		return err
+	}
+	var p track.Policy
+	if err := json.Unmarshal(body, &p); err != nil {
+		return fail(http.StatusBadRequest, "body: %v", err)
+	}
+	if err := a.cfg.Book.SetPolicy(s.Name(), &p); err != nil {
+		return ruleProblem(err)
+	}
+	if err := a.settle(); err != nil {
+		return err
+	}
+	return a.getPolicy(w, r, s)
+}
+
+// deletePolicy takes the policy of a set away; that of all sets holds then.
+func (a *API) deletePolicy(w http.ResponseWriter, _ *http.Request, s *fence.Set) error {
+	if err := a.cfg.Book.SetPolicy(s.Name(), nil); err != nil {
+		return ruleProblem(err)
+	}
+	if err := a.settle(); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
