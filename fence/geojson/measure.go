@@ -6,27 +6,34 @@ import (
 	"paddock/fence/geometry"
 )
 
-// measured keeps the results of measuring a fence, which is immutable.
+// measured keeps what measuring a fence takes, which is immutable. It is made when first needed.
 type measured struct {
-	once             sync.Once
-	buffer, inradius float64
+	sizing, preparing sync.Once
+	inradius          float64
+	buffer            float64
+	area              *geometry.PreparedArea // nil for one of few vertices
+	lines             geometry.PreparedLines
 }
+
+// fewVertices is how many vertices an area may have to be measured as it is.
+const fewVertices = 32
 
 // Keep makes the fence remember its measures. Its set calls it before the fence is published.
 func (f *Fence) Keep() { f.measured = new(measured) }
 
-func (f *Fence) measures() *measured {
+// prepared returns what distances are measured with.
+func (f *Fence) prepared() *measured {
 	m := f.measured
 	if m == nil {
 		m = new(measured)
 	}
-	m.once.Do(func() {
+	m.preparing.Do(func() {
 		if len(f.Lines) > 0 {
 			m.buffer, _, _ = bufferOf(f.Properties)
-			m.inradius = m.buffer
-			return
+			m.lines = geometry.PrepareLines(f.Lines)
+		} else if f.Geometry.Vertices() > fewVertices {
+			m.area = geometry.PrepareArea(f.Geometry)
 		}
-		m.inradius = f.Geometry.Inradius()
 	})
 	return m
 }
@@ -39,13 +46,20 @@ func (f *Fence) Buffer() float64 {
 	if len(f.Lines) == 0 {
 		return 0
 	}
-	return f.measures().buffer
+	return f.prepared().buffer
 }
 
 // Inradius is the radius in metres of the largest circle in a part of the fence, by up to a tenth
 // less: see geometry.MultiPolygon.Inradius. For a corridor it is the buffer, for a line 0. A fence
 // of a set computes it once. It is safe for any number of goroutines.
-func (f *Fence) Inradius() float64 { return f.measures().inradius }
+func (f *Fence) Inradius() float64 {
+	if len(f.Lines) > 0 {
+		return f.Buffer()
+	}
+	m := f.prepared()
+	m.sizing.Do(func() { m.inradius = f.Geometry.Inradius() })
+	return m.inradius
+}
 
 // Distance returns the distance in metres from p to the boundary of the fence: positive if the
 // fence holds p, negative if not. For a line it is the distance to the line, which is negative. It
@@ -54,10 +68,14 @@ func (f *Fence) Inradius() float64 { return f.measures().inradius }
 // That to the boundary of a corridor is the difference between the buffer and the distance to its
 // line. It is less than to where the boundary is, beside an inner corner.
 func (f *Fence) Distance(p geometry.Point) float64 {
-	if len(f.Lines) == 0 {
+	m := f.prepared()
+	switch {
+	case m.area != nil:
+		return m.area.SignedDistance(p)
+	case len(f.Lines) == 0:
 		return f.Geometry.SignedDistance(p)
 	}
-	off := f.Buffer() - f.Lines.Distance(p)
+	off := m.buffer - m.lines.Distance(p)
 	switch {
 	case len(f.Geometry) > 0 && f.Geometry.Contains(p): // an arc may be a little less than round
 		return max(off, 0)

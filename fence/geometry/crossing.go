@@ -44,11 +44,11 @@ func fromAntimeridian(lon float64) float64 {
 }
 
 // Over reports whether the path goes over the antimeridian.
-func (w Path) Over() bool { return w.over }
+func (w *Path) Over() bool { return w.over }
 
 // Boxes returns the box around the path, or its two halves if it goes over the antimeridian; else
 // the second is Empty. A path that is no more than a point over has a half without an extent.
-func (w Path) Boxes() [2]Box {
+func (w *Path) Boxes() [2]Box {
 	if !w.over {
 		return [2]Box{w.box, EmptyBox()}
 	}
@@ -65,7 +65,7 @@ type Crossing struct {
 }
 
 // Cross returns where the path crosses the edge p-q, if it does.
-func (w Path) Cross(p, q Point) (Crossing, bool) {
+func (w *Path) Cross(p, q Point) (Crossing, bool) {
 	if !w.over {
 		return w.cross(p, q)
 	}
@@ -75,16 +75,32 @@ func (w Path) Cross(p, q Point) (Crossing, bool) {
 	return w.cross(Point{p.Lon + 180, p.Lat}, Point{q.Lon + 180, q.Lat})
 }
 
-func (w Path) cross(p, q Point) (Crossing, bool) {
-	if max(p.Lon, q.Lon) < w.box.MinLon || min(p.Lon, q.Lon) > w.box.MaxLon ||
-		max(p.Lat, q.Lat) < w.box.MinLat || min(p.Lat, q.Lat) > w.box.MaxLat {
+func (w *Path) cross(p, q Point) (Crossing, bool) {
+	if w.beside(p, q) || !w.meets(p, q) {
 		return Crossing{}, false
 	}
-	from := moved(p, q, w.a)
-	if from == moved(p, q, w.b) || !w.between(p, q) {
-		return Crossing{}, false
+	return Crossing{w.share(p, q), moved(p, q, w.b)}, true
+}
+
+// Meets reports whether the path crosses the edge p-q.
+func (w *Path) Meets(p, q Point) bool {
+	if w.over {
+		_, ok := w.Cross(p, q)
+		return ok
 	}
-	return Crossing{w.share(p, q), !from}, true
+	return !w.beside(p, q) && w.meets(p, q)
+}
+
+// beside reports whether the edge is all on one side of the box around the path.
+func (w *Path) beside(p, q Point) bool {
+	b := &w.box
+	return p.Lon < b.MinLon && q.Lon < b.MinLon || p.Lon > b.MaxLon && q.Lon > b.MaxLon ||
+		p.Lat < b.MinLat && q.Lat < b.MinLat || p.Lat > b.MaxLat && q.Lat > b.MaxLat
+}
+
+// meets is Meets by the exact predicate.
+func (w *Path) meets(p, q Point) bool {
+	return moved(p, q, w.a) != moved(p, q, w.b) && w.between(p, q)
 }
 
 // moved reports whether c, moved as Path says, is to the left of p -> q.
@@ -99,10 +115,10 @@ func moved(p, q, c Point) bool {
 }
 
 // between reports whether p and q are on different sides of the moved path.
-func (w Path) between(p, q Point) bool { return w.left(p) != w.left(q) }
+func (w *Path) between(p, q Point) bool { return w.left(p) != w.left(q) }
 
 // left reports whether c is to the left of the moved path.
-func (w Path) left(c Point) bool {
+func (w *Path) left(c Point) bool {
 	switch o := Orient(w.a, w.b, c); {
 	case o != 0:
 		return o > 0
@@ -115,7 +131,7 @@ func (w Path) left(c Point) bool {
 // share returns the share of the path at which it is on the line through p and q. It is the same in
 // either direction of the edge, and for all edges on one meridian. Products are rounded one by one,
 // so that it is the same on every processor.
-func (w Path) share(p, q Point) float64 {
+func (w *Path) share(p, q Point) float64 {
 	dx, dy := w.b.Lon-w.a.Lon, w.b.Lat-w.a.Lat
 	if p.Lon == q.Lon && dx != 0 {
 		return clamp((p.Lon - w.a.Lon) / dx)
@@ -170,10 +186,10 @@ func (mp MultiPolygon) Passes(a, b Point) (first, last float64, ok bool) {
 }
 
 // Crosses reports whether the path crosses one of the lines.
-func (w Path) Crosses(ml MultiLine) bool {
+func (w *Path) Crosses(ml MultiLine) bool {
 	for _, l := range ml {
 		for i := range l.Edges() {
-			if _, ok := w.Cross(l.Edge(i)); ok {
+			if w.Meets(l.Edge(i)) {
 				return true
 			}
 		}
@@ -182,11 +198,11 @@ func (w Path) Crosses(ml MultiLine) bool {
 }
 
 // Passes is MultiPolygon.Passes.
-func (w Path) Passes(mp MultiPolygon) (first, last float64, ok bool) { return w.PassesParts(mp, nil) }
+func (w *Path) Passes(mp MultiPolygon) (first, last float64, ok bool) { return w.PassesParts(mp, nil) }
 
 // PassesParts is Passes, given the boxes around all parts, which spare a look at most parts of an
 // area of many.
-func (w Path) PassesParts(mp MultiPolygon, boxes []Box) (first, last float64, ok bool) {
+func (w *Path) PassesParts(mp MultiPolygon, boxes []Box) (first, last float64, ok bool) {
 	var few [16]turn
 	turns, held := few[:0], 0
 	around := w.Boxes()
@@ -227,7 +243,7 @@ func byShare(x, y turn) int {
 }
 
 // turns appends the crossings of a part's edges.
-func (w Path) turns(dst []turn, pg Polygon) []turn {
+func (w *Path) turns(dst []turn, pg Polygon) []turn {
 	for _, r := range pg {
 		if len(r) == 0 {
 			continue

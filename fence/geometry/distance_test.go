@@ -110,3 +110,41 @@ func TestDistanceDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestPreparedMeasuresTheSame: to the bit, near and far, at a pole and over the antimeridian.
+func TestPreparedMeasuresTheSame(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(18, 18))
+	for range 300 / sampling.Slowdown {
+		centre := Point{rng.Float64()*360 - 180, rng.Float64()*176 - 88}
+		if rng.IntN(3) == 0 {
+			centre.Lon = 180
+		}
+		size := math.Pow(10, 6*rng.Float64())
+		var area MultiPolygon
+		for range 1 + rng.IntN(2) {
+			area = append(area, Polygon{star(rng, around(rng, centre, size/2), 3+rng.IntN(200), size)})
+		}
+		if area.Bounds().MaxLat > 90 || area.Bounds().MinLat < -90 {
+			continue
+		}
+		area = Unwrap(area)
+		var lines MultiLine
+		for _, part := range area {
+			lines = append(lines, Line(part[0]))
+		}
+		prepared, preparedLines := PrepareArea(area), PrepareLines(lines)
+		for range 30 {
+			p := around(rng, centre, size*math.Pow(10, 3*rng.Float64()-2))
+			if math.Abs(p.Lat) > 90 {
+				continue
+			}
+			if got, want := prepared.SignedDistance(p), area.SignedDistance(p); got != want {
+				t.Fatalf("%v of %v: %v, want %v", p, area, got, want)
+			}
+			if got, want := preparedLines.Distance(p), lines.Distance(p); got != want {
+				t.Fatalf("%v of %v: %v, want %v", p, lines, got, want)
+			}
+		}
+	}
+}

@@ -55,7 +55,7 @@ func inradius(mp MultiPolygon, box Box, best float64) float64 {
 	if box.Empty() {
 		return best
 	}
-	l := label{area: mp, best: best}
+	l := label{area: PrepareArea(mp), best: best}
 	l.cover(box)
 	for looked := 0; len(l.cells) > 0 && looked < inradiusCells; looked += 4 {
 		c := heap.Pop(&l.cells).(cell)
@@ -69,7 +69,7 @@ func inradius(mp MultiPolygon, box Box, best float64) float64 {
 
 // label is the search for the place that is furthest from the boundary.
 type label struct {
-	area  MultiPolygon
+	area  *PreparedArea
 	best  float64
 	cells cells
 }

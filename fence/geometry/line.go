@@ -46,6 +46,34 @@ func (ml MultiLine) Progress(p Point) float64 {
 	return sum
 }
 
+// PreparedLines measure as their lines do, with fewer edges looked at.
+type PreparedLines []chain
+
+// PrepareLines returns the lines for measuring. It shares their memory.
+func PrepareLines(ml MultiLine) PreparedLines {
+	var chains PreparedLines
+	for _, l := range ml {
+		for from := 0; from < len(l); from += chainEdges {
+			if to := min(from+chainEdges+1, len(l)); to-from > 1 || len(l) == 1 {
+				chains = append(chains, newChain(l[from:to:to]))
+			}
+		}
+	}
+	return chains
+}
+
+// Distance is MultiLine.Distance.
+func (pl PreparedLines) Distance(p Point) float64 {
+	p, ok := Normalize(p.Lon, p.Lat)
+	if !ok {
+		return math.Inf(1)
+	}
+	m := MetricAt(p)
+	s := newSearch(&m)
+	PreparedPart(pl).measure(&s)
+	return s.metres()
+}
+
 // Length returns the length of all lines in metres.
 func (ml MultiLine) Length() float64 {
 	sum := 0.0

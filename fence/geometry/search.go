@@ -6,11 +6,42 @@ import "math"
 type search struct {
 	*Metric
 	best float64 // the square of the least distance so far
+
+	// An edge that is all further to one side than this, in degrees, is not nearer.
+	lon, lat float64
 }
 
-func newSearch(m *Metric) search { return search{m, math.Inf(1)} }
+func newSearch(m *Metric) search {
+	return search{Metric: m, best: math.Inf(1), lon: math.Inf(1), lat: math.Inf(1)}
+}
+
+// nearer notes a distance that is less than all before.
+func (s *search) nearer(squared float64) {
+	s.best = squared
+	if squared <= s.near2 {
+		// A degree is as long as at the point but for a thirtieth.
+		reach := 1.1 * math.Sqrt(squared)
+		s.lon, s.lat = reach/s.east[0], reach/s.north[0]
+	}
+}
+
+// aside reports whether all of an edge is further to one side than the nearest place so far.
+func (s *search) aside(from Point, dlon, dlat float64) bool {
+	lon, lat := from.Lon+dlon, from.Lat+dlat
+	return from.Lat > s.lat && lat > s.lat || from.Lat < -s.lat && lat < -s.lat ||
+		from.Lon > s.lon && lon > s.lon || from.Lon < -s.lon && lon < -s.lon
+}
 
 func (s *search) metres() float64 { return math.Sqrt(s.best) }
+
+// asideOf reports whether a box is further to one side than the nearest place so far. One that may
+// be nearer the other way round the world is not.
+func (s *search) asideOf(b Box) bool {
+	north, south := b.MinLat-s.from.Lat, s.from.Lat-b.MaxLat
+	east, west := b.MinLon-s.from.Lon, s.from.Lon-b.MaxLon
+	return north > s.lat || south > s.lat ||
+		east > s.lon && s.from.Lon-b.MaxLon+360 > s.lon || west > s.lon && b.MinLon-s.from.Lon+360 > s.lon
+}
 
 // longDegrees is the length in degrees from which on an edge is measured in pieces: the series and
 // the parabola are for edges that are short.
@@ -29,6 +60,9 @@ func (s *search) edge(a, b Point) (share float64, nearer bool) {
 		from.Lon -= 360
 	case middle < -180:
 		from.Lon += 360
+	}
+	if s.aside(from, dlon, dlat) {
+		return 0, false
 	}
 	return s.piece(from, dlon, dlat)
 }
@@ -68,7 +102,7 @@ func (s *search) piece(from Point, dlon, dlat float64) (share float64, nearer bo
 	if d >= s.best {
 		return 0, false
 	}
-	s.best = d
+	s.nearer(d)
 	return t, true
 }
 
@@ -103,8 +137,9 @@ func (s *search) far(from Point, dlon, dlat, guess float64) (share float64, near
 		if c >= s.best { // and so is the arc
 			return
 		}
-		if d := arc(c); d*d < s.best {
-			s.best, share, nearer = d*d, t, true
+		if d := arc(c); float64(d*d) < s.best {
+			s.nearer(float64(d * d))
+			share, nearer = t, true
 		}
 	}
 	first, middle, last := chord2(0), chord2(0.5), chord2(1)

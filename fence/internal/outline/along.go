@@ -12,27 +12,29 @@ import (
 //
 // hot: guarded by BenchmarkAlong and TestOutlinesDoNotAllocate.
 func (x *tree) AppendAlong(dst []geojson.Ref, w geometry.Path) []geojson.Ref {
-	if !w.Over() && x.grid.free(w) {
-		return dst
-	}
 	from := len(dst)
-	for _, b := range w.Boxes() {
-		if !b.Empty() {
-			dst = x.crossed(dst, b, w)
+	if !w.Over() {
+		if found, ok := x.grid.appendAlong(dst, &w); ok {
+			return x.decide(found, from, &w)
 		}
 	}
-	return x.decide(dst, from, w)
+	for _, b := range w.Boxes() {
+		if !b.Empty() {
+			dst = x.crossed(dst, b, &w)
+		}
+	}
+	return x.decide(dst, from, &w)
 }
 
 // crossed appends the ref of each edge that the path crosses, of the pieces in the box.
-func (x *tree) crossed(dst []geojson.Ref, b geometry.Box, w geometry.Path) []geojson.Ref {
+func (x *tree) crossed(dst []geojson.Ref, b geometry.Box, w *geometry.Path) []geojson.Ref {
 	x.tree.Search([2]float64{b.MinLon, b.MinLat}, [2]float64{b.MaxLon, b.MaxLat}, func(_, _ [2]float64, p piece) bool {
 		if p.part == ofMiddle {
 			return true
 		}
 		a, others := p.edges()
 		for _, b := range others {
-			if _, ok := w.Cross(a, b); ok {
+			if w.Meets(a, b) {
 				dst = append(dst, p.entry.Ref)
 			}
 			a = b
@@ -44,7 +46,7 @@ func (x *tree) crossed(dst []geojson.Ref, b geometry.Box, w geometry.Path) []geo
 
 // decide keeps of dst[from:], which has a ref for each crossing of an edge, one for each fence
 // whose boundary is crossed.
-func (x *tree) decide(dst []geojson.Ref, from int, w geometry.Path) []geojson.Ref {
+func (x *tree) decide(dst []geojson.Ref, from int, w *geometry.Path) []geojson.Ref {
 	slices.Sort(dst[from:])
 	kept := dst[:from]
 	for rest := dst[from:]; len(rest) > 0; {
@@ -62,12 +64,12 @@ func (x *tree) decide(dst []geojson.Ref, from int, w geometry.Path) []geojson.Re
 
 // certain reports whether so many crossings are enough to know: a line is crossed by any, and one
 // polygon by an odd number. A path over the antimeridian may find an edge twice.
-func certain(e *index.Entry, n int, w geometry.Path) bool {
+func certain(e *index.Entry, n int, w *geometry.Path) bool {
 	return len(e.Fence.Geometry) == 0 || n%2 == 1 && len(e.Fence.Geometry) == 1 && !w.Over()
 }
 
 // crosses reports whether the path crosses the boundary of a fence, or the line that it is.
-func crosses(e *index.Entry, w geometry.Path) bool {
+func crosses(e *index.Entry, w *geometry.Path) bool {
 	if e.Fence.OnlyCrossed() {
 		return w.Crosses(e.Fence.Lines)
 	}

@@ -15,7 +15,7 @@ var _ Outline = brute{}
 
 func (b brute) AppendAlong(dst []geojson.Ref, w geometry.Path) []geojson.Ref {
 	for e := range b.t.All() {
-		if crosses(e, w) {
+		if crosses(e, &w) {
 			dst = append(dst, e.Ref)
 		}
 	}

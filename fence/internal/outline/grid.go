@@ -13,6 +13,10 @@ const (
 	mostCells    = 1 << 18
 	cellsPerEdge = 8
 	leastCells   = 1 << 10
+	// workPerEdge and leastWork bound the pieces of edges in cells: where many long edges go
+	// through many cells, these become larger.
+	workPerEdge = 8
+	leastWork   = 1 << 20
 
 	// slack in metres is more than the boundary of a corridor, as it is measured, may be off the
 	// edges of its area: 0.25 m for an arc, and a hundred-thousandth of the greatest buffer.
@@ -27,15 +31,23 @@ const (
 )
 
 // grid has for each cell of a rectangle how far away the next cell is that an edge goes through: 0
-// if one goes through the cell itself, 1 if one goes through a neighbour, and so on.
+// if one goes through the cell itself, 1 if one goes through a neighbour, and so on. Cells with few
+// edges list them.
 type grid struct {
 	bounds       geometry.Box // of the cells; Empty if there are none
 	stepX, stepY float64      // degrees
+	perX, perY   float64      // cells in a degree
 	w, h         int
 	away         []uint8
-	perLon       []float64    // by row: metres for each degree of longitude, or less
-	beyond       geometry.Box // around the fences that were added outside of the bounds
-	changes      int          // fences that were added since the grid was made
+	perLon       []float64 // by row: metres for each degree of longitude, or less
+
+	chains []chain
+	from   []uint32 // the edges of cell i are edges[from[i]:from[i+1]]
+	edges  []edgeAt
+	busy   bits // cells whose lists do not say all
+
+	beyond  geometry.Box // around the fences that were added outside of the bounds
+	changes int          // fences that were added since the grid was made
 }
 
 func newGrid(t *index.Table) *grid {
@@ -43,81 +55,50 @@ func newGrid(t *index.Table) *grid {
 	edges := 0
 	for e := range t.All() {
 		g.bounds = g.bounds.Union(e.Extent)
-		edges += e.Edges + e.Fence.Lines.Vertices()
+		edges += g.list(e)
 	}
 	if g.bounds.Empty() {
 		return g
 	}
-	g.divide(min(mostCells, max(leastCells, cellsPerEdge*edges)))
-	for e := range t.All() {
-		g.each(e, func(cell int) { g.away[cell] = 0 })
+	const margin = 1e-6
+	b := &g.bounds
+	b.MinLon, b.MinLat, b.MaxLon, b.MaxLat = b.MinLon-margin, b.MinLat-margin, b.MaxLon+margin, b.MaxLat+margin
+	cells := min(mostCells, max(leastCells, cellsPerEdge*edges))
+	for g.divide(cells); g.work() > workPerEdge*edges+leastWork && cells > 1; g.divide(cells) {
+		cells /= 4
 	}
+	g.prepare()
+	g.fill(edges)
 	g.spread()
 	return g
 }
 
 // divide makes about so many cells that are about as wide as high.
 func (g *grid) divide(cells int) {
-	b := &g.bounds
-	const margin = 1e-6
-	b.MinLon, b.MinLat, b.MaxLon, b.MaxLat = b.MinLon-margin, b.MinLat-margin, b.MaxLon+margin, b.MaxLat+margin
+	b := g.bounds
 	width, height := b.MaxLon-b.MinLon, b.MaxLat-b.MinLat
 	narrow := max(math.Cos((b.MinLat+b.MaxLat)/2*math.Pi/180), 0.01)
 	g.w = int(min(max(math.Sqrt(float64(cells)*width*narrow/height), 1), float64(cells)))
 	g.h = max(cells/g.w, 1)
 	g.stepX, g.stepY = width/float64(g.w), height/float64(g.h)
-	g.away = slices.Repeat([]uint8{math.MaxUint8}, g.w*g.h)
+	g.perX, g.perY = 1/g.stepX, 1/g.stepY
+}
+
+// prepare makes empty cells.
+func (g *grid) prepare() {
+	g.away, g.busy = slices.Repeat([]uint8{math.MaxUint8}, g.w*g.h), newBits(g.w*g.h)
 	g.perLon = make([]float64, g.h)
 	for y := range g.perLon {
-		south, north := b.MinLat+float64(y)*g.stepY, b.MinLat+float64(y+1)*g.stepY
+		south, north := g.bounds.MinLat+float64(y)*g.stepY, g.bounds.MinLat+float64(y+1)*g.stepY
 		g.perLon[y] = 0.998 * min(geometry.LonDegree(south), geometry.LonDegree(north))
 	}
 }
 
 // column and row are those of a coordinate, or of the nearest one in the grid.
-func (g *grid) column(lon float64) int { return clamped((lon-g.bounds.MinLon)/g.stepX, g.w) }
-func (g *grid) row(lat float64) int    { return clamped((lat-g.bounds.MinLat)/g.stepY, g.h) }
+func (g *grid) column(lon float64) int { return clamped((lon-g.bounds.MinLon)*g.perX, g.w) }
+func (g *grid) row(lat float64) int    { return clamped((lat-g.bounds.MinLat)*g.perY, g.h) }
 
 func clamped(at float64, n int) int { return int(min(max(at, 0), float64(n-1))) }
-
-// each calls mark for the cells that an edge of the fence may go through, some of them repeatedly.
-func (g *grid) each(e *index.Entry, mark func(cell int)) {
-	for _, part := range e.Fence.Geometry {
-		for _, r := range part {
-			for i, b := range r {
-				g.edge(r[(i+len(r)-1)%len(r)], b, mark)
-			}
-		}
-	}
-	if e.Fence.OnlyCrossed() {
-		for _, l := range e.Fence.Lines {
-			for i := range l.Edges() {
-				a, b := l.Edge(i)
-				g.edge(a, b, mark)
-			}
-		}
-	}
-}
-
-// edge divides a long edge, so that the box of a piece has few cells.
-func (g *grid) edge(a, b geometry.Point, mark func(cell int)) {
-	dlon, dlat := b.Lon-a.Lon, b.Lat-a.Lat
-	n := max(math.Ceil(max(math.Abs(dlon)/g.stepX, math.Abs(dlat)/g.stepY)), 1)
-	for k := 0.0; k < n; k++ {
-		g.piece(geometry.Point{Lon: a.Lon + k/n*dlon, Lat: a.Lat + k/n*dlat},
-			geometry.Point{Lon: a.Lon + (k+1)/n*dlon, Lat: a.Lat + (k+1)/n*dlat}, mark)
-	}
-}
-
-func (g *grid) piece(a, b geometry.Point, mark func(cell int)) {
-	x0, x1 := g.column(min(a.Lon, b.Lon)-edgePad), g.column(max(a.Lon, b.Lon)+edgePad)
-	y0, y1 := g.row(min(a.Lat, b.Lat)-edgePad), g.row(max(a.Lat, b.Lat)+edgePad)
-	for y := y0; y <= y1; y++ {
-		for x := x0; x <= x1; x++ {
-			mark(y*g.w + x)
-		}
-	}
-}
 
 // spread fills the cells without edges, from the south-west and back.
 func (g *grid) spread() {
@@ -144,21 +125,27 @@ func (g *grid) lower(i int, there bool, by int) {
 	}
 }
 
-// follow returns a grid that has these fences too. Removed fences stay in it, which only makes
-// distances less, until so many have been added that the grid is made again.
-func (g *grid) follow(now *index.Table, added []*index.Entry) *grid {
+// follow returns a grid after a change. Removed fences stay in it, which only makes distances less,
+// until so many have been added that the grid is made again. The cells of both are busy.
+func (g *grid) follow(now *index.Table, removed, added []*index.Entry) *grid {
 	next := *g
 	if next.changes += len(added); next.changes > max(256, now.Fences/2) || g.bounds.Empty() {
 		return newGrid(now)
 	}
-	next.away = slices.Clone(g.away)
+	next.away, next.busy = slices.Clone(g.away), slices.Clone(g.busy)
 	var queue []int
+	for _, e := range removed {
+		if g.bounds.Union(e.Extent) == g.bounds {
+			next.cells(e, next.busy.set)
+		}
+	}
 	for _, e := range added {
-		if e.Extent.Empty() || g.bounds.Union(e.Extent) != g.bounds {
+		if g.bounds.Union(e.Extent) != g.bounds {
 			next.beyond = next.beyond.Union(e.Extent)
 			continue
 		}
-		next.each(e, func(cell int) {
+		next.cells(e, func(cell int) {
+			next.busy.set(cell)
 			if next.away[cell] > 0 {
 				next.away[cell] = 0
 				queue = append(queue, cell)
@@ -199,15 +186,8 @@ func (g *grid) space(p geometry.Point) (geometry.Box, bool) {
 	}, true
 }
 
-// free reports whether the path, which is not over the antimeridian, certainly meets no edge.
-func (g *grid) free(w geometry.Path) bool {
-	around := w.Boxes()[0]
-	if around.Intersects(g.beyond) {
-		return false
-	}
-	if !around.Intersects(g.bounds) {
-		return true
-	}
+// free reports whether an area certainly has no edge: it is in the space around its corner.
+func (g *grid) free(around geometry.Box) bool {
 	p := geometry.Point{Lon: around.MinLon, Lat: around.MinLat}
 	if !g.bounds.Contains(p) {
 		return false

@@ -3,8 +3,10 @@
 // meeting any.
 //
 // An R-tree has pieces of all rings and lines, sixteen edges long, and proposes fences. The exact
-// functions of package geometry decide about them. Beside it a grid tells how many cells around a
-// cell have no edge: most short paths end within them, and nothing else is looked at.
+// functions of package geometry decide about them. Beside it a grid of equal cells lists the edges
+// in each, and tells how many cells around a cell have none. A short path asks the lists of the few
+// cells that it goes through. Where these do not tell, for a long path, a crowded cell or one in
+// which a fence has changed, the tree does.
 package outline
 
 import (
@@ -135,7 +137,7 @@ func (x *tree) follow(now *index.Table) *tree {
 	if len(old)+len(successors) > now.Fences/2 {
 		return build(now)
 	}
-	next := &tree{table: now, tree: x.tree.Copy(), grid: x.grid.follow(now, successors)}
+	next := &tree{table: now, tree: x.tree.Copy(), grid: x.grid.follow(now, old, successors)}
 	for _, e := range old {
 		next.take(e)
 	}

@@ -27,7 +27,7 @@ func NewBoxes(s *fence.Snapshot) *Boxes {
 	places := make([]place, 0, s.Len())
 	world := s.Bounds()
 	for ref, f := range s.All() {
-		if b := f.Geometry.Bounds(); !b.Empty() {
+		if b := f.Bounds(); !b.Empty() {
 			places = append(places, place{hilbert(world, b), ref, b})
 		}
 	}

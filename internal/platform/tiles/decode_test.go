@@ -11,7 +11,8 @@ type decoded map[string][]feature
 
 type feature struct {
 	properties map[string]any
-	rings      [][]grid // closed, without a repeated first vertex
+	rings      [][]grid // closed, without a repeated first vertex; the pieces of a line
+	line       bool
 }
 
 // message calls field for each field of a protobuf message, with its number and its value or bytes.
@@ -131,7 +132,7 @@ func decodeFeature(t testing.TB, b []byte, keys []string, values []any) feature 
 				f.properties[keys[tags[i]]] = values[tags[i+1]]
 			}
 		case featureType:
-			if n != typePolygon {
+			if f.line = n == typeLine; !f.line && n != typePolygon {
 				t.Errorf("geometry of type %d", n)
 			}
 		case featureGeometry:
@@ -140,7 +141,7 @@ func decodeFeature(t testing.TB, b []byte, keys []string, values []any) feature 
 			t.Errorf("field %d of a feature", field)
 		}
 	}))
-	if len(f.rings) == 0 || area2(f.rings[0]) <= 0 {
+	if len(f.rings) == 0 || !f.line && area2(f.rings[0]) <= 0 {
 		t.Errorf("feature %v does not begin with an outline: %v", f.properties, f.rings)
 	}
 	return f
@@ -161,7 +162,7 @@ func decodeRings(t testing.TB, ns []uint64) (rings [][]grid) {
 		switch {
 		case id == moveTo && count == 1 && len(ns) >= 2:
 			rings = append(rings, []grid{step()})
-		case id == lineTo && count >= 2 && len(rings) > 0 && len(ns) >= 2*count:
+		case id == lineTo && count >= 1 && len(rings) > 0 && len(ns) >= 2*count:
 			for range count {
 				rings[len(rings)-1] = append(rings[len(rings)-1], step())
 			}

@@ -68,6 +68,7 @@ type drawing struct {
 	// Memory that is reused for each ring.
 	ring, spare []vertex
 	grid        []grid
+	pen         vertex // where the last piece of a line ended
 	simplifier  simplifier
 }
 
@@ -115,6 +116,11 @@ func (d *drawing) draw(f *fence.Fence, s span) bool {
 	l := &d.fences
 	for _, part := range f.Geometry {
 		d.part(part)
+	}
+	if f.OnlyCrossed() {
+		for _, line := range f.Lines {
+			d.line(line)
+		}
 	}
 	if len(l.shape.commands) == 0 && !d.collapsed(f, s) {
 		return true

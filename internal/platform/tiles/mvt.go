@@ -22,6 +22,7 @@ const (
 	valueUint   = 5
 	valueBool   = 7
 
+	typeLine    = 2
 	typePolygon = 3
 
 	moveTo    = 1
@@ -79,7 +80,7 @@ func (l *layer) tagAs(key int, value uint64) {
 // add writes the feature with the present tags and shape.
 func (l *layer) add() {
 	f := appendField(l.scratch[:0], featureTags, l.tags)
-	f = appendNumber(f, featureType, typePolygon)
+	f = appendNumber(f, featureType, l.shape.kind)
 	f = appendField(f, featureGeometry, l.shape.commands)
 	l.features = appendField(l.features, layerFeatures, f)
 	l.scratch, l.tags = f, l.tags[:0]
@@ -109,23 +110,35 @@ func trueValue() []byte           { return appendNumber(nil, valueBool, 1) }
 // grid is a vertex in whole units.
 type grid struct{ x, y int32 }
 
-// shape is the geometry of a polygon under construction.
+// shape is the geometry of a polygon or a line under construction.
 type shape struct {
+	kind     uint64
 	commands []byte
 	cursor   grid
 }
 
 func (s *shape) reset() { s.commands, s.cursor = s.commands[:0], grid{} }
 
+// path appends a piece of a line, of at least two vertices.
+func (s *shape) path(p []grid) {
+	s.kind = typeLine
+	s.vertices(p)
+}
+
 // ring appends a closed ring of at least three vertices, without a repeated first vertex.
 func (s *shape) ring(r []grid) {
+	s.kind = typePolygon
+	s.vertices(r)
+	s.command(closePath, 1)
+}
+
+func (s *shape) vertices(r []grid) {
 	s.command(moveTo, 1)
 	s.to(r[0])
 	s.command(lineTo, len(r)-1)
 	for _, g := range r[1:] {
 		s.to(g)
 	}
-	s.command(closePath, 1)
 }
 
 func (s *shape) command(id, count int) {
