@@ -14,7 +14,7 @@ func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c
 	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap || t.ignores(o.accuracy) {
 		return
 	}
-	s.refs = along(set.Snapshot, s.refs[:0], c.from, o.point)
+	s.refs = set.Snapshot.AppendAlong(s.refs[:0], c.from, o.point)
 	for _, ref := range s.refs {
 		f := set.Snapshot.Fence(ref)
 		switch {
@@ -82,14 +82,4 @@ func (s *Shard) tellsDirection(o *object, x *setScope, f *fence.Fence, d rule.Di
 // between returns the time at a share of the way.
 func between(from, to Millis, share float64) Millis {
 	return from + Millis(math.Round(float64(share*float64(to-from))))
-}
-
-// along appends the fences whose boundary the path from a to b may cross.
-func along(s *fence.Snapshot, dst []fence.Ref, a, b geometry.Point) []fence.Ref {
-	for ref, f := range s.All() {
-		if _, _, ok := f.Geometry.Passes(a, b); ok || f.OnlyCrossed() {
-			dst = append(dst, ref)
-		}
-	}
-	return dst
 }

@@ -20,13 +20,21 @@ func crossingTime(g geometry.MultiPolygon, a, b geometry.Point, from, to, maxGap
 		return to
 	}
 	last := -1.0
+	box := geometry.Box{
+		MinLon: min(a.Lon, b.Lon), MaxLon: max(a.Lon, b.Lon), MinLat: min(a.Lat, b.Lat), MaxLat: max(a.Lat, b.Lat),
+	}
 	for _, part := range g {
 		for _, ring := range part {
-			for i := range ring {
-				p, q := ring[i], ring[(i+1)%len(ring)]
+			p := ring[len(ring)-1]
+			for _, q := range ring {
+				if isApart(&box, p, q) {
+					p = q
+					continue
+				}
 				if u, ok := meet(a, b, p, q); ok && u > last {
 					last = u
 				}
+				p = q
 			}
 		}
 	}
@@ -34,6 +42,12 @@ func crossingTime(g geometry.MultiPolygon, a, b geometry.Point, from, to, maxGap
 		return to
 	}
 	return from + Millis(math.Round(float64(last*float64(to-from))))
+}
+
+// isApart reports whether the edge p-q is on one side of a box.
+func isApart(box *geometry.Box, p, q geometry.Point) bool {
+	return p.Lat < box.MinLat && q.Lat < box.MinLat || p.Lat > box.MaxLat && q.Lat > box.MaxLat ||
+		p.Lon < box.MinLon && q.Lon < box.MinLon || p.Lon > box.MaxLon && q.Lon > box.MaxLon
 }
 
 // meet returns where the segment a -> b meets p -> q, as the share of a -> b, 0

@@ -45,7 +45,7 @@ func (s *Shard) detectMember(o *object, set *TrackedSet, r *rule.Rule, member in
 		s.note(Inside, c.reason, set, m.ref, r, c.at, m.since, member)
 	}
 	if r.Detect.Has(rule.DwellTime) {
-		s.dwell(o, set, r, member, max(o.time, s.now-m.lag), holds, c)
+		s.dwell(o, set, r, member, o.time, holds, c)
 	}
 	if !r.Detect.Has(rule.Holds) {
 		return
@@ -117,7 +117,7 @@ func (s *Shard) outside(o *object, set *TrackedSet, ref fence.Ref, r *rule.Rule,
 	s.note(Outside, c.reason, set, ref, r, c.at, m.since, -1)
 }
 
-// leftAt returns when the object left a fence by the changes at hand, or the last of those that a
+// leftAt returns when the object left a fence by the changes at hand, or the last fence that a
 // rule selects; otherwise the time of the fix.
 func (s *Shard) leftAt(set SetID, ref fence.Ref, r *rule.Rule, fix Millis) Millis {
 	left, known := fix, false
@@ -162,6 +162,9 @@ func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now 
 	s.note(Dwell, c.reason, set, m.ref, r, at, m.since, member)
 }
 
+// lag is how far the device's clock, and its message, were behind at the last fix.
+func (o *object) lag() Millis { return o.arrived - o.time }
+
 // dwellDeadline returns when the clock makes a visit of the object long enough for a rule.
 func (o *object) dwellDeadline() (at Millis, ok bool) {
 	for i := range o.members {
@@ -176,8 +179,8 @@ func (o *object) dwellDeadline() (at Millis, ok bool) {
 				continue
 			}
 			mk := o.mark(Dwell, r, m.set, m.ref)
-			if t := o.threshold(r, m); t != never && (mk == nil || !mk.tried) && (!ok || t+m.lag < at) {
-				at, ok = t+m.lag, true
+			if t := o.threshold(r, m); t != never && (mk == nil || !mk.tried) && (!ok || t+o.lag() < at) {
+				at, ok = t+o.lag(), true
 			}
 		}
 	}
@@ -195,7 +198,7 @@ func (s *Shard) elapseDwell(o *object, due Millis, c *cause) {
 		f := set.Snapshot.Fence(m.ref)
 		for _, r := range o.scope.of(m.set).rules {
 			if r.Detect.Has(rule.DwellTime) && r.Fences.Select(f.Key, f.Properties) {
-				s.dwell(o, set, r, k, due-m.lag, s.holds(o, r, f), c)
+				s.dwell(o, set, r, k, due-o.lag(), s.holds(o, r, f), c)
 			}
 		}
 	}

@@ -37,8 +37,9 @@ func (s *Shard) begin() {
 // finish appends the events and stores the memberships and pending changes since begin. The
 // object has the scope next from then on.
 func (s *Shard) finish(o *object, next *scope, c cause, events []Event) []Event {
-	s.scope = next
+	s.scope, s.view = next, o.era.view
 	if c.edited {
+		s.view = s.era.view
 		s.reveal(o, o.scope, &c)
 	}
 	if o.more != nil && len(o.more.marks) > 0 {
@@ -129,14 +130,14 @@ func (s *Shard) whyEntered(o *object, set SetID, ref fence.Ref) Reason {
 }
 
 // enter begins a membership at a time.
-func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial, at, lag Millis, c cause) {
+func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial, at Millis, c cause) {
 	kind, reason := Enter, c.reason
 	if c.edited {
 		reason = s.whyEntered(o, set.ID, ref)
 	}
 	f := set.Snapshot.Fence(ref)
 	x := s.scope.of(set.ID)
-	m := membership{set: set.ID, ref: ref, since: at, lag: lag, shown: x.shows(f)}
+	m := membership{set: set.ID, ref: ref, since: at, shown: x.shows(f)}
 	s.members = append(s.members, m)
 	if !m.shown || !s.tells(o, x, rule.Enter, f) {
 		return

@@ -61,6 +61,9 @@ func (s *Shard) forget(o *object, c *cause) {
 	o.more.marks = slices.DeleteFunc(o.more.marks, func(m mark) bool {
 		r := s.scope.of(m.set).byID(m.rule)
 		member := s.findMember(m.set, m.ref)
+		if r != nil && member >= 0 && !s.selects(r, &s.members[member]) {
+			r = nil
+		}
 		switch {
 		case m.kind == Outside:
 			return r == nil || member >= 0 || m.ref == noFence && s.isInAny(m.set, r)
@@ -81,7 +84,7 @@ func (s *Shard) endCondition(o *object, m *mark, member int, c *cause) {
 	set, reason := o.era.view.find(m.set), c.reason
 	switch {
 	case member >= 0:
-		reason = s.closing(o.scope.of(m.set).byID(m.rule))
+		reason = s.closing(m.set, o.scope.of(m.set).byID(m.rule))
 	case c.edited:
 		reason = s.whyLeft(&membership{set: m.set, ref: m.ref})
 	}
@@ -114,11 +117,15 @@ func (s *Shard) findMember(set SetID, ref fence.Ref) int {
 // isInAny reports whether the object is in a fence that a rule selects.
 func (s *Shard) isInAny(set SetID, r *rule.Rule) bool {
 	for i := range s.members {
-		if m := &s.members[i]; m.set == set {
-			if f := s.era.view.find(set).Snapshot.Fence(m.ref); r.Fences.Select(f.Key, f.Properties) {
-				return true
-			}
+		if m := &s.members[i]; m.set == set && s.selects(r, m) {
+			return true
 		}
 	}
 	return false
+}
+
+// selects reports whether a rule selects the fence of a membership.
+func (s *Shard) selects(r *rule.Rule, m *membership) bool {
+	f := s.view.find(m.set).Snapshot.Fence(m.ref)
+	return r.Fences.Select(f.Key, f.Properties)
 }

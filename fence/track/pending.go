@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 )
 
 // pending is a change of membership that the policy of its set has not confirmed yet. It enters a
@@ -12,12 +13,12 @@ import (
 type pending struct {
 	set    SetID
 	ref    fence.Ref
-	fixes  int    // the last contrary ones that counted, up to Policy.Fixes
-	enough bool   // there are Policy.Fixes of them
-	at     Millis // when the first contrary fix crossed the boundary
-	first  Millis // time of the first contrary fix
-	lag    Millis // from there to its arrival
-	due    Millis // when the state has lasted long enough by the clock; 0: its length does not matter
+	fixes  int     // the last contrary ones that counted, up to Policy.Fixes
+	enough bool    // there are Policy.Fixes of them
+	at     Millis  // when the first contrary fix crossed the boundary
+	first  Millis  // time of the first contrary fix
+	reach  float64 // metres that the boundary is away at most; not part of the state
+	due    Millis  // when the state has lasted long enough by the clock; 0: its length does not matter
 }
 
 // timed reports whether nothing but time is missing.
@@ -25,23 +26,26 @@ func (p *pending) timed() bool { return p.enough && p.due != 0 }
 
 // weigh adds a contrary fix of an object to the pending change, and reports whether that confirms
 // it, and when the boundary was crossed.
-func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter bool, c *cause) (at, lag Millis, confirmed bool) {
-	p, after := pending{set: set.ID, ref: ref}, t.after(enter)
+func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
+	p, after := pending{set: set.ID, ref: ref, reach: math.Inf(1)}, t.after(enter)
 	if i := o.findPending(set.ID, ref); i >= 0 {
 		p = o.pending[i]
+		p.reach += farthest(c.from, o.point)
 	} else {
 		p.at, p.first = s.crossing(o, t, set.Snapshot.Fence(ref), c), o.time
-		p.lag = s.now - o.time
+		if p.at < o.time && len(set.Snapshot.Fence(ref).Geometry) == 1 { // the path crosses the boundary
+			p.reach = farthest(c.from, o.point)
+		}
 		if after > 0 {
 			p.due = s.now + after
 		}
 	}
-	p.count(t, s.beyond(o, t, set.Snapshot.Fence(ref), enter))
+	p.count(t, p.beyond(o, t, set, enter))
 	if p.enough && (after == 0 || o.time-p.first >= after || p.due <= s.now) {
-		return p.at, p.lag, true
+		return p.at, true
 	}
 	s.pending = append(s.pending, p)
-	return 0, 0, false
+	return 0, false
 }
 
 // certainty is how far beyond a boundary a contrary fix is.
@@ -69,24 +73,43 @@ func (p *pending) count(t *terms, c certainty) {
 // smallShare is the share of its inradius that a margin is limited to for an object that enters.
 const smallShare = 0.25
 
-// beyond says how far beyond the boundary of a fence a contrary fix is.
-func (s *Shard) beyond(o *object, t *terms, f *fence.Fence, enter bool) certainty {
+// beyond says how far beyond the boundary of a fence a contrary fix is. It measures only where
+// the last measure and the way since do not tell.
+func (p *pending) beyond(o *object, t *terms, set *TrackedSet, enter bool) certainty {
 	margin, certain := t.margins(o.accuracy)
 	if margin == 0 && certain == 0 {
 		return counts
 	}
-	distance := math.Abs(f.Distance(o.point))
-	if enter && t.Metres > 0 && distance < max(margin, certain) {
-		limit := float64(smallShare * f.Inradius())
+	if enter && t.Metres > 0 {
+		limit := float64(smallShare * set.Snapshot.Fence(p.ref).Inradius())
 		margin, certain = min(margin, limit), min(certain, limit)
 	}
+	if p.reach < margin && (t.Sure == 0 || p.reach < certain) {
+		return shallow
+	}
+	most := margin
+	if t.Sure > 0 && p.reach >= certain {
+		most = max(margin, certain)
+	}
+	distance := set.Snapshot.Within(p.ref, o.point.Lon, o.point.Lat, most)
+	if distance < most {
+		p.reach = distance
+	}
 	switch {
-	case t.Sure > 0 && distance >= certain:
+	case t.Sure > 0 && p.reach >= certain && distance >= certain:
 		return sure
 	case distance >= margin:
 		return counts
 	}
 	return shallow
+}
+
+// farthest returns a distance in metres that two points are not further apart. It may differ
+// between processors.
+func farthest(a, b geometry.Point) float64 {
+	const degree, more = 111_700, 1.001
+	dx := (b.Lon - a.Lon) * math.Cos(min(math.Abs(a.Lat), math.Abs(b.Lat))*math.Pi/180)
+	return degree * more * math.Hypot(dx, b.Lat-a.Lat)
 }
 
 // findPending returns the index of the pending change for a fence, -1 if there is none.

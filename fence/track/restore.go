@@ -191,7 +191,7 @@ func (i *importer) object() *object {
 		f := i.fence()
 		m := membership{set: f.set, ref: f.ref, since: Millis(i.int()), visit: i.uint(), shown: true}
 		if i.version > 1 {
-			m.visit, m.shown, m.lag = m.visit>>1, m.visit&1 != 0, Millis(i.int())
+			m.visit, m.shown = m.visit>>1, m.visit&1 != 0
 		}
 		o.members = append(o.members, m)
 	}
@@ -217,8 +217,8 @@ func (i *importer) more(o *object) {
 	for range i.count(5) {
 		f, n := i.fence(), i.uint()
 		o.pending = append(o.pending, pending{
-			set: f.set, ref: f.ref, fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
-			at: Millis(i.int()), first: Millis(i.int()), lag: Millis(i.int()), due: Millis(i.int()),
+			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
+			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
 		})
 	}
 	slices.SortFunc(o.pending, func(a, b pending) int {

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"math"
 	"slices"
 
 	"paddock/fence"
@@ -72,15 +73,15 @@ func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership
 	for len(was) > 0 || len(refs) > 0 {
 		switch {
 		case len(refs) == 0 || len(was) > 0 && was[0].ref < refs[0]:
-			if at, _, confirmed := s.judge(o, set, t, was[0].ref, false, c); confirmed {
+			if at, confirmed := s.judge(o, set, t, was[0].ref, false, c); confirmed {
 				s.leave(o, &was[0], at, *c)
 			} else {
 				s.members = append(s.members, was[0])
 			}
 			was = was[1:]
 		case len(was) == 0 || refs[0] < was[0].ref:
-			if at, lag, confirmed := s.judge(o, set, t, refs[0], true, c); confirmed {
-				s.enter(o, set, refs[0], t.Initial, at, lag, *c)
+			if at, confirmed := s.judge(o, set, t, refs[0], true, c); confirmed {
+				s.enter(o, set, refs[0], t.Initial, at, *c)
 			}
 			refs = refs[1:]
 		default:
@@ -100,6 +101,7 @@ func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
 		for i := range o.pending {
 			if o.pending[i].set == set.ID {
 				s.pending = append(s.pending, o.pending[i])
+				s.pending[len(s.pending)-1].reach = math.Inf(1)
 			}
 		}
 		return false
@@ -133,12 +135,12 @@ func policyOf(t *TrackedSet) Policy {
 
 // judge decides about one difference between a membership and the place of the object: whether
 // the membership changes, and when.
-func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, enter bool, c *cause) (at, lag Millis, confirmed bool) {
+func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
 	switch {
 	case c.edited:
-		return c.at, 0, !o.scope.of(set.ID).tracked || isChanged(o.era.view.find(set.ID), set, ref)
+		return c.at, !o.scope.of(set.ID).tracked || isChanged(o.era.view.find(set.ID), set, ref)
 	case t.atOnce || c.reason == FirstSeen:
-		return s.crossing(o, t, set.Snapshot.Fence(ref), c), s.now - o.time, true
+		return s.crossing(o, t, set.Snapshot.Fence(ref), c), true
 	}
 	return s.weigh(o, t, set, ref, enter, c)
 }

@@ -40,6 +40,7 @@ type Shard struct {
 	pending   []pending
 	changes   []change
 	scope     *scope // that holds after the call
+	view      *View  // of members after the call
 	crossings []geometry.Crossing
 
 	objectProps, fenceProps rule.Properties
@@ -158,7 +159,7 @@ func (s *Shard) stepDue(due Millis, work int, events []Event) (int, []Event) {
 		return work - 1 - len(o.members) - len(o.pending), s.fire(o, due, events)
 	}
 	o, ttl, _ := s.nextSilence()
-	return work - 1 - len(o.members), s.silence(o, ttl, events)
+	return work - 1 - len(o.members), s.endSilently(o, ttl, events)
 }
 
 // More reports whether Step has something to do.

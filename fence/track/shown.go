@@ -56,8 +56,8 @@ func (s *Shard) holds(o *object, r *rule.Rule, f *fence.Fence) bool {
 	return r.When.Holds(&in)
 }
 
-// reveal ends the visits that are no longer shown, and begins those that now are, after the rules
-// changed or a schedule opened or closed.
+// reveal ends the visits that are no longer shown, and begins the others that now are, after the
+// rules changed or a schedule opened or closed.
 func (s *Shard) reveal(o *object, was *scope, c *cause) {
 	for i := range s.members {
 		m := &s.members[i]
@@ -67,17 +67,17 @@ func (s *Shard) reveal(o *object, was *scope, c *cause) {
 		switch shows := x.shows(f); {
 		case m.shown == shows:
 		case shows:
-			m.shown, m.since, m.lag = true, c.at, 0
+			m.shown, m.since = true, c.at
 			if s.tells(o, x, rule.Enter, f) {
 				s.changes = append(s.changes, change{
-					kind: Enter, reason: s.opening(o, x.shower(f)), set: set, ref: m.ref, fence: f,
+					kind: Enter, reason: s.opening(o, m.set, x.shower(f)), set: set, ref: m.ref, fence: f,
 					at: c.at, since: c.at, member: i,
 				})
 			}
 		default:
 			if s.tells(o, before, rule.Exit, f) {
 				s.changes = append(s.changes, change{
-					kind: Exit, reason: s.closing(before.shower(f)), set: set, ref: m.ref, fence: f,
+					kind: Exit, reason: s.closing(m.set, before.shower(f)), set: set, ref: m.ref, fence: f,
 					at: max(c.at, m.since), since: m.since, visit: m.visit, member: -1,
 				})
 			}
@@ -86,18 +86,24 @@ func (s *Shard) reveal(o *object, was *scope, c *cause) {
 	}
 }
 
-// opening returns why a rule shows visits now, that an object did not have in its era.
-func (s *Shard) opening(o *object, r *rule.Rule) Reason {
-	if r != nil && o.era.view.has(r) {
-		return Schedule
+// opening returns why a rule shows a visit that was not shown in the era of an object.
+func (s *Shard) opening(o *object, set SetID, r *rule.Rule) Reason {
+	switch {
+	case r == nil || !o.era.view.has(r):
+		return RuleAdded
+	case o.scope.of(set).byID(r.ID) != nil: // the fence has other properties
+		return FenceChanged
 	}
-	return RuleAdded
+	return Schedule
 }
 
-// closing returns why a rule does not show visits any more.
-func (s *Shard) closing(r *rule.Rule) Reason {
-	if r == nil || !s.era.view.has(r) {
+// closing returns why a rule does not show a visit any more.
+func (s *Shard) closing(set SetID, r *rule.Rule) Reason {
+	switch {
+	case r == nil || !s.era.view.has(r):
 		return RuleRemoved
+	case s.scope.of(set).byID(r.ID) != nil:
+		return FenceChanged
 	}
 	if _, _, changes := r.Active.Next(s.era.at.Time()); !changes {
 		return Expired

@@ -68,6 +68,15 @@ func (s *Shard) nextSilence() (o *object, ttl, at Millis) {
 	return o, ttl, at
 }
 
+// endSilently brings an object to the shard's era, if that began before its silence, and ends its
+// visits.
+func (s *Shard) endSilently(o *object, ttl Millis, events []Event) []Event {
+	if s.era.at < o.arrived+ttl {
+		events = s.renew(o, events)
+	}
+	return s.silence(o, ttl, events)
+}
+
 // silence ends the visits of an object that has been silent for a TTL of the plan.
 func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 	at := o.arrived + ttl

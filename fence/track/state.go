@@ -185,7 +185,6 @@ func (e *exporter) object(o *object) {
 		e.uint(e.fences[fenceID{m.set, m.ref}])
 		e.int(int64(m.since))
 		e.uint(m.visit<<1 | bit(m.shown))
-		e.int(int64(m.lag))
 	}
 	if flags&flagMore != 0 {
 		e.more(o)
@@ -201,7 +200,6 @@ func (e *exporter) more(o *object) {
 		e.uint(uint64(p.fixes)<<1 | bit(p.enough))
 		e.int(int64(p.at))
 		e.int(int64(p.first))
-		e.int(int64(p.lag))
 		e.int(int64(p.due))
 	}
 	x := o.more

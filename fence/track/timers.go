@@ -83,7 +83,7 @@ func (s *Shard) catchUp(o *object, events []Event) []Event {
 			break
 		}
 		if events = s.fire(o, o.arrived+ttl, events); o.arrived+ttl <= s.now {
-			events = s.silence(o, ttl, events)
+			events = s.endSilently(o, ttl, events)
 		}
 	}
 	return s.fire(o, s.now, events)
@@ -127,7 +127,7 @@ func (s *Shard) elapse(o *object, due Millis, events []Event) []Event {
 			s.leave(o, &members[0], p.at, c)
 			members = members[1:]
 		default:
-			s.enter(o, o.era.view.find(p.set), p.ref, InitialEnter, p.at, p.lag, c)
+			s.enter(o, o.era.view.find(p.set), p.ref, InitialEnter, p.at, c)
 		}
 	}
 	s.members = append(s.members, members...)

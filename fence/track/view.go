@@ -47,7 +47,6 @@ type membership struct {
 	set   SetID
 	ref   fence.Ref
 	since Millis
-	lag   Millis // from the time of the fix that told of it, to its arrival
 	visit uint64
 	shown bool // a rule tells of the visit
 }

@@ -26,6 +26,9 @@ type Outline interface {
 	// AppendNear appends the fences that are at most so many metres from p, and at most so many of
 	// them, the nearest first. holders are the fences that the index finds at p.
 	AppendNear(dst []Near, p geometry.Point, metres float64, most int, holders []geojson.Ref) []Near
+	// Within returns the distance in metres from p to the boundary of a fence, or most if it is not
+	// less.
+	Within(e *index.Entry, p geometry.Point, most float64) float64
 	// Clearance returns a distance in metres that no boundary is nearer than, or 0.
 	Clearance(p geometry.Point) float64
 }

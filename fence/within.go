@@ -1,0 +1,20 @@
+package fence
+
+import (
+	"math"
+
+	"paddock/fence/geometry"
+)
+
+// Within returns the distance in metres from a point to the boundary of the fence of r, or most
+// if it is at least that far away. It looks at the edges near the point alone, so it takes about
+// a microsecond however many the fence has. For a deleted fence, and for a point that is not
+// finite, it is most.
+func (s *Snapshot) Within(r Ref, lon, lat, most float64) float64 {
+	p, ok := geometry.Normalize(lon, lat)
+	e := s.table.Get(r)
+	if !ok || e == nil || math.IsNaN(most) {
+		return most
+	}
+	return s.outline.Get().Within(e, p, most)
+}

@@ -1,0 +1,69 @@
+package fence_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"paddock/fence"
+	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
+)
+
+// Within is the distance of the fence itself where that is less than the limit: for areas of many
+// edges, for several parts, also for such as overlap, for holes, lines and corridors, and over
+// the antimeridian.
+func TestWithin(t *testing.T) {
+	const metre = 1 / 111_320.0
+	round := func(lon, lat, metres float64) geometry.MultiPolygon {
+		mp, err := geometry.Circle(geometry.Point{Lon: lon, Lat: lat}, metres)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mp
+	}
+	hole := geometry.MultiPolygon{{round(0, 0, 500)[0][0], round(0, 0, 100)[0][0]}}
+	middle := geometry.Line{{Lon: -400 * metre}, {Lat: 200 * metre}, {Lon: 300 * metre, Lat: -100 * metre}}
+	fences := []fence.Fence{
+		{Key: "circle", Geometry: round(0, 0, 300)},
+		{Key: "hole", Geometry: hole},
+		{Key: "apart", Geometry: append(round(-500*metre, 0, 300), round(500*metre, 0, 300)...)},
+		{Key: "overlapping", Geometry: append(round(-100*metre, 0, 300), round(100*metre, 0, 300)...)},
+		{Key: "line", Lines: geometry.MultiLine{middle}},
+		{Key: "corridor", Lines: geometry.MultiLine{middle}, Properties: []byte(`{"paddock:buffer":60}`)},
+		{Key: "over", Geometry: round(180, 0, 300)},
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, kind := range []fence.Kind{fence.KindCellmap, fence.KindBrute} {
+		set, err := fence.NewSet("s", fence.Options{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range fences {
+			if _, _, err := set.Put(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		snap := set.Snapshot()
+		for range 20_000 / sampling.Slowdown {
+			p := geometry.Point{Lon: (rng.Float64() - 0.5) * 1600 * metre, Lat: (rng.Float64() - 0.5) * 1600 * metre}
+			if rng.IntN(8) == 0 {
+				p.Lon = math.Copysign(180, p.Lon) - p.Lon
+			}
+			most := rng.Float64() * 200
+			for ref, f := range snap.All() {
+				want := min(math.Abs(f.Distance(p)), most)
+				if got := snap.Within(ref, p.Lon, p.Lat, most); got != want {
+					t.Fatal(fmt.Sprintf("%s %s at %v: %v, want %v", kind, f.Key, p, got, want))
+				}
+			}
+		}
+		if got := snap.Within(99, 0, 0, 7); got != 7 {
+			t.Errorf("of no fence: %v", got)
+		}
+		if got := snap.Within(0, math.NaN(), 0, 7); got != 7 {
+			t.Errorf("of no point: %v", got)
+		}
+	}
+}
