@@ -3,10 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"paddock/internal/platform"
-	"paddock/internal/process/terminal"
 )
 
 // checkCmd verifies what a stopped platform keeps.
@@ -29,15 +27,11 @@ func (k *checkCmd) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	line := terminal.NewStatusLine(c.Stderr)
-	next := time.Now()
+	shown := c.progress()
 	found, err := platform.Verify(dir, log, func(number, newest uint64) {
-		if now := time.Now(); now.After(next) {
-			next = now.Add(200 * time.Millisecond)
-			line.Show(fmt.Sprintf("record %d of %d", number, newest))
-		}
+		shown.show("record %d of %d", number, newest)
 	})
-	line.Show("")
+	shown.end()
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}

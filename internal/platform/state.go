@@ -15,6 +15,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/export"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
@@ -163,6 +164,16 @@ func Verify(dir string, log *slog.Logger, progress func(number, newest uint64)) 
 		return found, err
 	}
 	return ingest.Verify(ingest.Config{Journal: j, Fences: kept}, progress)
+}
+
+// Past returns the past in a data directory, for an export. No platform may run with it, and
+// nothing is written.
+func Past(ctx context.Context, dir string, log *slog.Logger) (*export.Stored, error) {
+	j, err := journal.Open(journal.Options{Dir: journalDir(dir), Logger: log, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return export.OpenStored(ctx, j, log)
 }
 
 // journalDir returns the journal's directory within a data directory.
