@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -52,7 +51,8 @@ func (p *Platform) openState(context.Context) error {
 	dir := p.cfg.Data.Dir
 	if dir == "" || p.cfg.Journal.Off() {
 		cfg.Fences = views.New(p.catalog)
-		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
+		cfg.Run = events.NewEpoch()
+		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), cfg.Run)
 		p.pipeline, err = ingest.Open(cfg)
 		return err
 	}

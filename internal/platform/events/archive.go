@@ -22,15 +22,20 @@ const (
 	epochName = "epoch"
 )
 
+// NewEpoch returns a text that no other run and no other journal has.
+func NewEpoch() string {
+	var random [6]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return hex.EncodeToString(random[:])
+}
+
 // OpenLog returns a log that goes on where a journal ends. Its cursors are those of the events in
 // the journal, and readers get older events than the log keeps from there. The error is one of the
 // journal.
 func OpenLog(maxRecords int, maxBytes int64, j journal.Journal) (*Log, error) {
 	epoch, err := j.Get(epochName)
 	if errors.Is(err, journal.ErrNotFound) {
-		var random [6]byte
-		_, _ = rand.Read(random[:]) // never fails
-		epoch = []byte(hex.EncodeToString(random[:]))
+		epoch = []byte(NewEpoch())
 		err = j.Put(journal.Value{Name: epochName, Bytes: epoch})
 	}
 	if err != nil {

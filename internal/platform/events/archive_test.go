@@ -153,7 +153,7 @@ func TestDamagedEvents(t *testing.T) {
 
 func TestStoredRecords(t *testing.T) {
 	e := event()
-	want := []Record{NewRecord(e), {Subject: "s", JSON: Plain([]byte("{}"))}}
+	want := []Record{NewRecord(e, ""), {Subject: "s", JSON: Plain([]byte("{}"))}}
 	want[0].JSON = Plain(want[0].JSON.Bytes())
 	var b []byte
 	for i := range want {
@@ -179,7 +179,7 @@ func TestStoredRecords(t *testing.T) {
 }
 
 func FuzzParseRecord(f *testing.F) {
-	r := NewRecord(event())
+	r := NewRecord(event(), "")
 	f.Add(AppendRecord(nil, &r))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, rest, err := ParseRecord(b)
@@ -197,7 +197,7 @@ func TestVisitOfARecord(t *testing.T) {
 	for _, id := range append(strangeIDs, `","at":"x`) {
 		e := event()
 		e.ID, e.Props = id, []byte(`{"a":{"at":"2020"},"at":"x","visit":"y"}`)
-		r := NewRecord(e)
+		r := NewRecord(e, "")
 		got, err := r.Visit()
 		want := Visit{ID: VisitID(e.Fleet, id, e.Visit), Reason: e.Reason.String(), Since: e.Since, At: e.At}
 		if err != nil || got != want {

@@ -29,11 +29,12 @@ type Record struct {
 	Arrived                   track.Millis // when the cause of the event arrived
 }
 
-// NewRecord encodes an event. The log assigns the cursor.
-func NewRecord(e *track.Event) Record {
+// NewRecord encodes an event. The log assigns the cursor. A run, unless it is "", is part of the
+// event's source: events of two runs with the same id are two events.
+func NewRecord(e *track.Event, run string) Record {
 	return Record{
 		Subject: Subject(e),
-		JSON:    encode(e),
+		JSON:    encode(e, run),
 		Set:     e.Set, Fence: e.Fence.Key, Fleet: e.Fleet, Object: e.ID,
 		Kind: e.Kind, Arrived: e.Arrived,
 	}

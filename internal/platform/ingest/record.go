@@ -236,7 +236,7 @@ func (p *Pipeline) encode(q int) {
 		if !p.order.store.replaying {
 			p.Metrics.event(&t.events[i])
 		}
-		p.order.out[q] = append(p.order.out[q], events.NewRecord(&t.events[i]))
+		p.order.out[q] = append(p.order.out[q], events.NewRecord(&t.events[i], p.cfg.Run))
 	}
 	clear(t.events)
 	if t.events = t.events[:0]; cap(t.events) > 4*fold.StepEvents {
