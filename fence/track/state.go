@@ -173,14 +173,23 @@ func (e *exporter) object(o *object) {
 // the same events after it as on the shard that was exported, if v has the same sets and fences in
 // the same order.
 func (s *Shard) Import(state []byte, v *View) error {
-	i := importer{rest: state, view: v}
+	return s.take(importer{rest: state, view: v})
+}
+
+// ImportPart is Import for a view that lacks sets or fences, as after a loss: the objects are in
+// them no more.
+func (s *Shard) ImportPart(state []byte, v *View) error {
+	return s.take(importer{rest: state, view: v, part: true})
+}
+
+func (s *Shard) take(i importer) error {
 	if version := i.byte(); version > stateVersion {
 		return fmt.Errorf("%w: %d", ErrStateVersion, version)
 	} else if version == 0 {
 		i.fail(ErrState)
 	}
 	n := NewShard(s.opts)
-	n.view = v
+	n.view = i.view
 	n.now, n.numbers = Millis(i.int()), i.uint()
 	i.names()
 	for range i.count(1) {
@@ -221,8 +230,14 @@ func (s *Shard) restore(o *object) {
 type importer struct {
 	rest   []byte
 	view   *View
-	fences []fenceID
+	part   bool // the view may lack fences
+	fences []importedFence
 	err    error
+}
+
+type importedFence struct {
+	fenceID
+	missing bool
 }
 
 func (i *importer) fail(err error) {
@@ -302,18 +317,25 @@ func (i *importer) names() {
 			i.fail(ErrState)
 			return
 		}
-		set := sets[at]
-		if set == nil {
-			i.fail(fmt.Errorf("%w: the set of the fence %q is missing", ErrStateFences, key))
+		f, err := sets[at].imported(key)
+		if err != nil && !i.part {
+			i.fail(err)
 			return
 		}
-		ref, ok := set.Snapshot.Lookup(key)
-		if !ok {
-			i.fail(fmt.Errorf("%w: the set %q has no fence %q", ErrStateFences, set.Name, key))
-			return
-		}
-		i.fences = append(i.fences, fenceID{set.ID, ref})
+		i.fences = append(i.fences, f)
 	}
+}
+
+// imported returns a fence of a set that may be missing, as nil.
+func (t *TrackedSet) imported(key string) (importedFence, error) {
+	if t == nil {
+		return importedFence{missing: true}, fmt.Errorf("%w: the set of the fence %q is missing", ErrStateFences, key)
+	}
+	ref, ok := t.Snapshot.Lookup(key)
+	if !ok {
+		return importedFence{missing: true}, fmt.Errorf("%w: the set %q has no fence %q", ErrStateFences, t.Name, key)
+	}
+	return importedFence{fenceID: fenceID{t.ID, ref}}, nil
 }
 
 // object reads an object; nil is a free handle.
@@ -339,7 +361,9 @@ func (i *importer) object() *object {
 			return nil
 		}
 		m := membership{set: i.fences[at].set, ref: i.fences[at].ref, since: Millis(i.int()), visit: i.uint()}
-		o.members = append(o.members, m)
+		if !i.fences[at].missing {
+			o.members = append(o.members, m)
+		}
 	}
 	slices.SortFunc(o.members, func(a, b membership) int { return a.compare(b.set, b.ref) })
 	return o

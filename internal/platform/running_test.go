@@ -43,6 +43,16 @@ func start(t *testing.T, cfg *config.Config, catalog *fence.Catalog) *running {
 // startWith is start with further options.
 func startWith(t *testing.T, o platform.Options) *running {
 	t.Helper()
+	r, err := tryStart(t, o)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return r
+}
+
+// tryStart is startWith for a platform that may not start.
+func tryStart(t *testing.T, o platform.Options) (*running, error) {
+	t.Helper()
 	cfg := o.Config
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Sets.Snapshots = "off" // nothing of the tests is left in the user's cache
@@ -62,7 +72,8 @@ func startWith(t *testing.T, o platform.Options) *running {
 	select {
 	case <-ready:
 	case err := <-r.done:
-		t.Fatalf("start: %v", err)
+		r.client.CloseIdleConnections()
+		return nil, err
 	}
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
@@ -71,7 +82,7 @@ func startWith(t *testing.T, o platform.Options) *running {
 			r.awaitEnd()
 		}
 	})
-	return r
+	return r, nil
 }
 
 // signal sends SIGTERM.

@@ -65,7 +65,7 @@ func (p *Platform) openState(context.Context) error {
 		if errors.Is(err, journal.ErrLocked) || errors.Is(err, os.ErrPermission) {
 			return p.cfg.Failure("data.dir", err)
 		}
-		return journalError{p.cfg.Failure("data.dir", err)}
+		return journalError{p.cfg.Failure("data.dir", withHint(err))}
 	}
 	oldest, newest := p.journal.Bounds()
 	p.log.Info("state restored", "dir", dir, "sets", p.catalog.Len(), "objects", p.Objects(),
@@ -74,8 +74,13 @@ func (p *Platform) openState(context.Context) error {
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
-	if err := removeUnfinished(dir); err != nil {
+	if err := errors.Join(removeUnfinished(dir), finishExchange(dir)); err != nil {
 		return err
+	}
+	if p.opts.AcceptLoss {
+		if err := p.acceptLoss(*cfg, dir); err != nil {
+			return err
+		}
 	}
 	appended := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "paddock_journal_append_seconds",
@@ -110,6 +115,13 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 	if p.history, err = history.Open(history.Options{Journal: p.journal, Logger: p.log}); err != nil {
 		return err
 	}
+	losses, err := acceptedLosses(p.journal)
+	if err != nil {
+		return err
+	}
+	if cfg.Run, err = events.Run(p.journal); err != nil {
+		return err
+	}
 	cfg.Journal, cfg.Fences, cfg.Needed = p.journal, p.views, p.neededRecord
 	if p.pipeline, err = ingest.Open(*cfg); err != nil {
 		return err
@@ -119,7 +131,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		return err
 	}
 	p.registry.MustRegister(appended)
-	registerJournal(p.registry, p.journal, p.pipeline, p.events)
+	registerJournal(p.registry, p.journal, p.pipeline, p.events, len(losses))
 	registerHistory(p.registry, p.journal, p.history)
 	return nil
 }
@@ -137,7 +149,7 @@ func (p *Platform) servedFiles() []byte {
 func (p *Platform) watchJournal(ctx context.Context) error {
 	select {
 	case err := <-p.broken:
-		return journalError{fmt.Errorf("the journal cannot be written: mend its disk, then start again: %w", err)}
+		return journalError{fmt.Errorf("the journal cannot be written: mend its disk, then start again: %w", withHint(err))}
 	case <-ctx.Done():
 		return nil
 	}
@@ -163,7 +175,11 @@ func Verify(dir string, log *slog.Logger, progress func(number, newest uint64)) 
 	if err != nil {
 		return found, err
 	}
-	return ingest.Verify(ingest.Config{Journal: j, Fences: kept}, progress)
+	run, err := events.Run(j)
+	if err != nil {
+		return found, err
+	}
+	return ingest.Verify(ingest.Config{Journal: j, Fences: kept, Run: run}, progress)
 }
 
 // Past returns the past in a data directory, for an export. No platform may run with it, and

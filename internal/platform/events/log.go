@@ -46,7 +46,8 @@ type Log struct {
 	maxRecords int
 	maxBytes   int64
 	epoch      string
-	journal    journal.Journal // holds older records, and these; nil: none
+	earlier    map[string]uint64 // epochs before a loss, see Lose
+	journal    journal.Journal   // holds older records, and these; nil: none
 
 	mu     sync.Mutex
 	ring   []Record // the record with cursor c is ring[(c-1) % len(ring)]
@@ -210,6 +211,9 @@ func (l *Log) ParseCursor(s string) (uint64, error) {
 	c, err := strconv.ParseUint(count, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%q: %w", s, ErrBadCursor)
+	}
+	if last, ok := l.earlier[epoch]; ok {
+		return min(c, last), nil
 	}
 	if epoch != l.epoch {
 		return 0, fmt.Errorf("%q: %w", s, ErrGone)

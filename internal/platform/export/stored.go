@@ -67,6 +67,9 @@ func (s *Stored) Visits(ctx context.Context, q Query, f func([]history.Visit) er
 // Events implements [Source].
 func (s *Stored) Events(ctx context.Context, _ Query, f func([]byte) error) error {
 	return s.j.Pieces(0, func(p journal.Piece) error {
+		if p.Gap {
+			return ctx.Err()
+		}
 		rest := p.Events
 		for range p.Count {
 			r, after, err := events.ParseRecord(rest)

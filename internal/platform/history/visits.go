@@ -44,6 +44,10 @@ func (h *History) takeEvents() (more bool, err error) {
 	pieces := 0
 	c := changes{}
 	err = h.j.Pieces(next, func(p journal.Piece) error {
+		if p.Gap { // it was reported when it was accepted
+			next = p.Next()
+			return nil
+		}
 		rest := p.Events
 		for cursor := p.First; cursor < p.Next(); cursor++ {
 			r, after, err := events.ParseRecord(rest)

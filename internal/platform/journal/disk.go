@@ -19,7 +19,8 @@ import (
 
 const (
 	// format is the version of the keys and values below. A program reads its own and older ones.
-	format = 1
+	// Since 2 there are pieces of lost events.
+	format = 2
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
 )

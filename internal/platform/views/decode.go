@@ -17,6 +17,7 @@ type storedView struct {
 	files    []byte
 	sets     []storedSet
 
+	lost  bool              // sets are missing
 	view  *track.View       // with restored sets
 	snaps []*fence.Snapshot // in the order of sets
 }
@@ -81,11 +82,19 @@ func (s *store) decode(id []byte) (*storedView, error) {
 		return nil, err
 	}
 	d.view = &track.View{}
-	for _, stored := range d.sets {
+	sets := d.sets
+	d.sets = nil
+	for _, stored := range sets {
 		set, err := s.restore(stored, d.boundary)
+		if err != nil && s.Lost != nil {
+			s.Lost(stored.name, err)
+			d.lost = true
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
+		d.sets = append(d.sets, stored)
 		d.snaps = append(d.snaps, set.Snapshot())
 		d.view.Sets = append(d.view.Sets, track.TrackedSet{ID: stored.id, Name: stored.name, Snapshot: set.Snapshot()})
 	}
@@ -174,6 +183,11 @@ func (v *Views) Adopt(id []byte) error {
 		return err
 	}
 	v.next, s.files = d.next, d.files
+	if d.lost {
+		if c.id, err = s.put(c, v.next); err != nil {
+			return err
+		}
+	}
 	v.current.Store(c)
 	return nil
 }
