@@ -200,6 +200,7 @@ func TestAcceptLoss(t *testing.T) {
 		})
 	}
 	t.Run("nothing", func(t *testing.T) { all["stopped"].nothingIsLeft(t) })
+	t.Run("list", func(t *testing.T) { all["stopped"].listIsCut(t) })
 	t.Run("crash", func(t *testing.T) { all["stopped"].crashInExchange(t) })
 	t.Log(seen)
 	for _, kind := range kinds {
@@ -317,22 +318,49 @@ func aside(t *testing.T, dir string) []string {
 	return all
 }
 
-// nothingIsLeft: a journal whose list of files is damaged cannot be read at all. The start fails,
-// names the way out, and changes nothing.
+// nothingIsLeft: a journal whose list of files is damaged at its beginning cannot be read at all.
+// The start fails, names the way out, and changes nothing.
 func (p *past) nothingIsLeft(t *testing.T) {
 	t.Helper()
-	p = &past{dir: copyOf(t, p.dir), objects: p.objects}
-	manifest, err := filepath.Glob(filepath.Join(p.dir, "journal", "MANIFEST-*"))
-	if err != nil || len(manifest) == 0 {
-		t.Fatal(manifest, err)
-	}
-	damage(t, p.dir, filepath.Base(manifest[len(manifest)-1]), 50)
-	_, err = tryStart(t, platform.Options{Config: keeping(p.dir), AcceptLoss: true})
+	p = &past{dir: copyOf(t, p.dir)}
+	p.damageList(t, 50)
+	_, err := tryStart(t, platform.Options{Config: keeping(p.dir), AcceptLoss: true})
 	if err == nil || !strings.Contains(err.Error(), "restore a backup") {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(p.dir); err != nil || len(left) != 1 {
 		t.Error(left, err)
+	}
+}
+
+func (p *past) damageList(t *testing.T, share int) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(p.dir, "journal", "MANIFEST-*"))
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	damage(t, p.dir, filepath.Base(list[len(list)-1]), share)
+}
+
+// listIsCut: behind a damage in its middle, the list of files looks as if a loss of power had cut
+// it off. The missing records tell that it is damage.
+func (p *past) listIsCut(t *testing.T) {
+	t.Helper()
+	p = &past{dir: copyOf(t, p.dir), cursors: p.cursors}
+	p.damageList(t, 600)
+	before, err := os.ReadDir(filepath.Join(p.dir, "journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = tryStart(t, platform.Options{Config: keeping(p.dir)})
+	if err == nil || !strings.Contains(err.Error(), "the list of files ends early: record") || !strings.Contains(err.Error(), "--accept-loss") {
+		t.Error(err)
+	}
+	if after, err := os.ReadDir(filepath.Join(p.dir, "journal")); err != nil || len(after) != len(before) {
+		t.Errorf("%s, were %s; %v", after, before, err)
+	}
+	if lost := p.accept(t); len(lost) != 1 || !strings.Contains(lost[0], "newest") {
+		t.Error(lost)
 	}
 }
 

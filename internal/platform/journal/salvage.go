@@ -60,10 +60,14 @@ func Salvage(from, scratch, to string, log *slog.Logger) (damage []Damage, err e
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	whole.in = in
+	if err := whole.examineList(scratch); err != nil {
+		return nil, err
+	}
+	whole.before = len(whole.damage)
 	if err := whole.walk(func(_, _ []byte) error { return nil }); err != nil || len(whole.damage) == 0 {
 		return nil, err
 	}
-	whole.damage = whole.damage[:whole.logs] // the copy meets the rest again
+	whole.damage = whole.damage[:whole.before] // the copy meets the rest again
 	err = whole.copy(to)
 	return whole.damage, err
 }
@@ -75,7 +79,35 @@ type salvage struct {
 	in      *pebble.DB
 	damage  []Damage
 	damaged string // the last damaged file
-	logs    int    // how many of them concern the store's log
+	before  int    // how many of them concern the log and the list of files
+}
+
+// examineList notes records that a list of files which ends early has lost.
+func (s *salvage) examineList(dir string) error {
+	place, cut, err := cutList(vfs.Default, dir)
+	if err != nil || !cut {
+		return err
+	}
+	last := []byte{keyRecord}
+	it, err := s.in.NewIter(&pebble.IterOptions{LowerBound: last, UpperBound: []byte{keyRecord + 1}})
+	if err != nil {
+		return err
+	}
+	if it.Last() {
+		last = bytes.Clone(it.Key())
+	}
+	_ = it.Close() // its error comes again
+	newest, _ := numberIn(last, keyRecord)
+	if trimmed, closer, err := s.in.Get(metaKey("trimmed")); err == nil {
+		newest = max(newest, binary.BigEndian.Uint64(trimmed)-1)
+		_ = closer.Close() // of a value in memory
+	}
+	if want := noted(vfs.Default, s.dir); newest < want {
+		s.damage = append(s.damage, Damage{
+			strings.Replace(place, dir, s.dir, 1), fmt.Sprintf("the list of files ends early: records from %d to %d at least, and more", newest+1, want), true,
+		})
+	}
+	return nil
 }
 
 // link makes a directory with links to the files, without the lock.
@@ -142,7 +174,6 @@ func (s *salvage) cutLog(dir string) error {
 			fmt.Sprintf("what was written last, in the %d bytes from there on", lost-good),
 			true,
 		})
-		s.logs = len(s.damage)
 		return cutFile(path, good, logs[i+1:])
 	}
 	return fmt.Errorf("%w: the damage is in none of its logs", ErrDamaged)
