@@ -56,7 +56,10 @@ func tryStart(t *testing.T, o platform.Options) (*running, error) {
 	cfg := o.Config
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Sets.Snapshots = "off" // nothing of the tests is left in the user's cache
-	log := slog.New(slog.DiscardHandler)
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	reload := make(chan os.Signal)
 	o.Logger, o.Version, o.Reload = log, "test", reload
 	r := &running{
