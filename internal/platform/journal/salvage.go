@@ -5,34 +5,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"math/big"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // copied is the number of bytes that are copied at once.
 const copied = 4 << 20
-
-// Damage is a part of a journal that cannot be read.
-type Damage struct {
-	Where string // file and offset
-	What  string // lies there
-	// Newest says that the newest records or events may be among it, so that their number is not
-	// known.
-	Newest bool
-}
-
-func (d Damage) String() string { return d.Where + ": " + d.What }
 
 // Salvage copies what can be read of a journal into a directory that is not there, and returns the
 // rest. If there is none, everything is right, and nothing is copied. The journal stays as it is;
@@ -145,90 +129,6 @@ func (s *salvage) open(dir string, readOnly bool) (db *pebble.DB, err error) {
 	})
 }
 
-// cutLog finds the first damage of the store's log. It ends the linked log there, and removes later
-// ones.
-func (s *salvage) cutLog(dir string) error {
-	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
-	if err != nil {
-		return err
-	}
-	slices.Sort(logs) // numbers of equal length
-	for i, path := range logs {
-		good, whole, err := readLog(path, i == len(logs)-1)
-		if err != nil {
-			return err
-		}
-		if whole {
-			continue
-		}
-		lost := int64(0)
-		for _, later := range logs[i:] {
-			info, err := os.Stat(later)
-			if err != nil {
-				return err
-			}
-			lost += info.Size()
-		}
-		s.damage = append(s.damage, Damage{
-			fmt.Sprintf("%s at %d", filepath.Join(s.dir, filepath.Base(path)), good),
-			fmt.Sprintf("what was written last, in the %d bytes from there on", lost-good),
-			true,
-		})
-		return cutFile(path, good, logs[i+1:])
-	}
-	return fmt.Errorf("%w: the damage is in none of its logs", ErrDamaged)
-}
-
-// cutFile puts the beginning of a file in its place, and removes others.
-func cutFile(path string, length int64, others []string) error {
-	b, err := os.ReadFile(path) // some megabytes, see memtable
-	if err != nil {
-		return err
-	}
-	for _, gone := range append([]string{path}, others...) { // links: the journal keeps its own
-		if err := os.Remove(gone); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(path, b[:length], 0o600)
-}
-
-// readLog returns the end of the last whole record of a log, and whether nothing follows that a
-// loss of power could not have left.
-func readLog(path string, last bool) (good int64, whole bool, err error) {
-	number, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(path), ".log"), 10, 32)
-	if err != nil {
-		return 0, false, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, false, err
-	}
-	defer f.Close()
-	r := newReader(record.NewReader, f, number)
-	for {
-		one, err := r.Next()
-		if err == nil {
-			_, err = io.Copy(io.Discard, one)
-		}
-		switch {
-		case err == nil:
-			good = r.Offset()
-		case errors.Is(err, io.EOF), last && errors.Is(err, record.ErrUnexpectedEOF):
-			return good, true, nil
-		case errors.Is(err, record.ErrUnexpectedEOF), errors.Is(err, record.ErrInvalidChunk), errors.Is(err, record.ErrZeroedChunk):
-			return good, false, nil
-		default:
-			return good, false, err
-		}
-	}
-}
-
-// newReader calls a function whose second type has no name here.
-func newReader[N ~uint64](f func(io.Reader, N) *record.Reader, r io.Reader, number uint64) *record.Reader {
-	return f(r, N(number))
-}
-
 // walk calls f for everything that can be read, and notes the rest.
 func (s *salvage) walk(f func(key, value []byte) error) error {
 	from := []byte{keyCheckpoint} // the first kind
@@ -285,125 +185,6 @@ func (s *salvage) walkFrom(from []byte, f func(key, value []byte) error) (last [
 		last = append(last[:0], it.Key()...)
 	}
 	return last, errors.Join(it.Error(), it.Close())
-}
-
-// readable returns the first key behind a damaged place that can be read, or more false if nothing
-// follows. Keys are numbers of stepBytes bytes here: leap finds one that can be read, and halves of
-// the leap the first one. A damaged block is slow to read, as the store looks for the
-// bit that has changed.
-func (s *salvage) readable(from []byte) (next []byte, more bool) {
-	least := uint(8 * (stepBytes - ordered)) // the power of the smallest step
-	if from[0] == keyMeta {
-		least = 0
-	}
-	low := number(from) // is damaged; low and step are not
-	step, next, more, ok := s.leap(low, least)
-	if !ok {
-		return nil, false
-	}
-	for step.BitLen() > int(least)+1 {
-		step.Rsh(step, 1)
-		middle := new(big.Int).Add(low, step)
-		if key, found, err := s.at(middle.FillBytes(make([]byte, stepBytes))); err == nil {
-			next, more = key, found
-		} else {
-			low = middle
-		}
-	}
-	return next, more
-}
-
-// leap returns a step to a key that can be read, of this power of two or more, and the first key
-// from there on.
-func (s *salvage) leap(low *big.Int, power uint) (step *big.Int, next []byte, more, ok bool) {
-	for power < 8*stepBytes-3 { // the first byte of a key is one of few letters
-		step = new(big.Int).Lsh(big.NewInt(1), power)
-		key, found, err := s.at(new(big.Int).Add(low, step).FillBytes(make([]byte, stepBytes)))
-		if err == nil {
-			return step, key, found, true
-		}
-		if power < 8*stepBytes-8 {
-			power += 8
-		} else {
-			power++
-		}
-	}
-	return nil, nil, false, false
-}
-
-// stepBytes is the length of keys as numbers, and ordered that of the keys of records and events.
-const (
-	stepBytes = 32
-	ordered   = 9
-)
-
-func number(key []byte) *big.Int {
-	b := make([]byte, stepBytes)
-	copy(b, key)
-	return new(big.Int).SetBytes(b)
-}
-
-// at returns the first key from one on. The error is that of a damaged place.
-func (s *salvage) at(from []byte) (key []byte, found bool, err error) {
-	it, err := s.in.NewIter(&pebble.IterOptions{LowerBound: from})
-	if err != nil {
-		return nil, false, err
-	}
-	if it.First() {
-		key, found = bytes.Clone(it.Key()), true
-		_, err = it.ValueAndErr()
-	}
-	return key, found, errors.Join(err, it.Error(), it.Close())
-}
-
-// ends reports whether the last keys of a kind lie between two keys; next is nil at the end.
-func ends(from, next []byte, kind byte) bool {
-	return bytes.Compare(from, []byte{kind + 1}) < 0 && (next == nil || next[0] > kind)
-}
-
-// describe names what lies between two keys; next is nil at the end.
-func describe(from, next []byte) string {
-	if next == nil {
-		next = []byte{255}
-	}
-	var parts []string
-	for _, kind := range []struct {
-		prefix byte
-		name   string
-	}{{keyCheckpoint, "states of objects"}, {keyPiece, "events"}, {keyRecord, "records"}, {keyMeta, "values"}} {
-		if bytes.Compare(from, []byte{kind.prefix + 1}) >= 0 || bytes.Compare(next, []byte{kind.prefix}) < 0 {
-			continue
-		}
-		text := kind.name
-		if begin, ok := numberIn(from, kind.prefix); ok {
-			text += fmt.Sprintf(" from %d", begin)
-		}
-		if end, ok := numberIn(next, kind.prefix); ok {
-			text += fmt.Sprintf(" before %d", end)
-		}
-		if kind.prefix == keyMeta {
-			text += fmt.Sprintf(" from %.40q before %.40q", nameOf(from), nameOf(next))
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// nameOf returns the name of the key of a value, or "" for another key.
-func nameOf(key []byte) []byte {
-	name, ok := bytes.CutPrefix(key, []byte{keyMeta})
-	if !ok {
-		return nil
-	}
-	return name
-}
-
-// numberIn returns the number of a key of a record or a piece.
-func numberIn(key []byte, kind byte) (uint64, bool) {
-	if len(key) < 9 || key[0] != kind || kind != keyRecord && kind != keyPiece {
-		return 0, false
-	}
-	return binary.BigEndian.Uint64(key[1:]), true
 }
 
 // copy writes everything that can be read into a new store.
