@@ -129,6 +129,12 @@ kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), an
 kill-platform: ## Kill a platform KILLS times (50) while positions come in by all doors; nothing acknowledged may be lost.
 	PADDOCK_PLATFORM_KILLS=$(KILLS) $(GO) test -v -count 1 -timeout 2h -run 'TestPlatformIsKilled' $(TESTFLAGS) ./cmd/paddock
 
+VEHICLES ?= 1000
+
+.PHONY: day
+day: ## Send a day of VEHICLES (1000), a position a second each, to a platform; it, and a backup of it, must give all of it back.
+	PADDOCK_DAY=$(VEHICLES) $(GO) test -v -count 1 -timeout 3h -run 'TestADay' $(TESTFLAGS) ./cmd/paddock
+
 CUTS ?= 1000
 
 .PHONY: power-cuts

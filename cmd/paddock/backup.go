@@ -9,11 +9,9 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"paddock/internal/platform"
 	"paddock/internal/process/config"
-	"paddock/internal/process/terminal"
 )
 
 // backupCmd writes a backup of a running platform.
@@ -23,7 +21,7 @@ type backupCmd struct {
 	Token  string `placeholder:"TOKEN" help:"The platform's token, if it has one (default $PADDOCK_HTTP_TOKEN)."`
 }
 
-// Run asks the platform for the backup. A file that is not whole is removed.
+// Run asks the platform for the backup.
 func (b *backupCmd) Run(ctx context.Context, c *console) (err error) {
 	address, err := url.JoinPath(b.Server, "v1/backup")
 	if err != nil {
@@ -48,28 +46,16 @@ func (b *backupCmd) Run(ctx context.Context, c *console) (err error) {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 4096)) // only a help
 		return fmt.Errorf("%s: %s: %s", b.Server, res.Status, strings.TrimSpace(string(text)))
 	}
-	line := terminal.NewStatusLine(c.Stderr)
-	defer line.Show("")
-	if b.Output == "-" {
-		_, err := copyShown(c.Stdout, res.Body, line, "written")
+	shown := c.progress()
+	defer shown.end()
+	n, err := writeOutput(c, b.Output, func(w io.Writer) error {
+		_, err := io.Copy(w, &shownReader{Reader: res.Body, to: shown, verb: "written"})
+		return err
+	})
+	if err != nil || b.Output == "-" {
 		return err
 	}
-	partial := b.Output + ".partial"
-	f, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	n, err := copyShown(f, res.Body, line, "written")
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(partial, b.Output)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", b.Output, err), os.Remove(partial))
-	}
-	line.Show("")
+	shown.end()
 	fmt.Fprintf(c.Stdout, "%s: %v\n", b.Output, config.Size(n))
 	return nil
 }
@@ -98,36 +84,12 @@ func (r *restoreCmd) Run(c *console) error {
 		defer f.Close()
 		in = f
 	}
-	line := terminal.NewStatusLine(c.Stderr)
-	defer line.Show("")
-	if err := platform.Restore(&shown{Reader: in, line: line, verb: "read"}, dir); err != nil {
+	shown := c.progress()
+	defer shown.end()
+	if err := platform.Restore(&shownReader{Reader: in, to: shown, verb: "read"}, dir); err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
 	}
-	line.Show("")
+	shown.end()
 	fmt.Fprintf(c.Stdout, "restored into %s; start it with: paddock up --data %s\n", dir, dir)
 	return nil
-}
-
-// shown is a reader that shows how many bytes have passed.
-type shown struct {
-	io.Reader
-	line *terminal.StatusLine
-	verb string
-	n    int64
-	next time.Time
-}
-
-func (s *shown) Read(b []byte) (int, error) {
-	n, err := s.Reader.Read(b)
-	s.n += int64(n)
-	if now := time.Now(); now.After(s.next) {
-		s.next = now.Add(200 * time.Millisecond)
-		s.line.Show(fmt.Sprintf("%d MiB %s", s.n>>20, s.verb))
-	}
-	return n, err
-}
-
-// copyShown copies, and shows the bytes meanwhile.
-func copyShown(w io.Writer, r io.Reader, line *terminal.StatusLine, verb string) (int64, error) {
-	return io.Copy(w, &shown{Reader: r, line: line, verb: verb})
 }

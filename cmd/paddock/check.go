@@ -3,17 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"paddock/internal/platform"
-	"paddock/internal/process/terminal"
 )
 
 // checkCmd verifies what a stopped platform keeps.
 type checkCmd struct {
 	Data   string `placeholder:"DIR" help:"The data directory (default as for up)."`
 	Replay bool   `required:"" help:"Apply all kept records again, and compare events and states with the stored ones."`
-	JSON   bool   `name:"json" help:"Print an object with records, positions, events, checkpoints, unstored_events and whole."`
+	JSON   bool   `name:"json" help:"Print an object with records, positions, events, checkpoints, unstored_events, gaps and whole."`
 }
 
 // Run prints what was compared. Nothing is written.
@@ -29,22 +27,18 @@ func (k *checkCmd) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	line := terminal.NewStatusLine(c.Stderr)
-	next := time.Now()
+	shown := c.progress()
 	found, err := platform.Verify(dir, log, func(number, newest uint64) {
-		if now := time.Now(); now.After(next) {
-			next = now.Add(200 * time.Millisecond)
-			line.Show(fmt.Sprintf("record %d of %d", number, newest))
-		}
+		shown.show("record %d of %d", number, newest)
 	})
-	line.Show("")
+	shown.end()
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	if k.JSON {
 		return c.printJSON(map[string]any{
 			"records": found.Records, "positions": found.Positions, "events": found.Events,
-			"checkpoints": found.Checkpoints, "whole": found.Whole, "unstored_events": found.Unstored,
+			"checkpoints": found.Checkpoints, "whole": found.Whole, "unstored_events": found.Unstored, "gaps": found.Gaps,
 		})
 	}
 	from := "the first record"
@@ -55,6 +49,9 @@ func (k *checkCmd) Run(c *console) error {
 		dir, found.Records, from, found.Positions, found.Events, found.Checkpoints)
 	if found.Unstored > 0 {
 		fmt.Fprintf(c.Stdout, "%d events of the last records are not stored yet, as after a crash: the next start stores them\n", found.Unstored)
+	}
+	if found.Gaps > 0 {
+		fmt.Fprintf(c.Stdout, "events are lost in %d places, which was accepted\n", found.Gaps)
 	}
 	return nil
 }

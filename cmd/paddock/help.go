@@ -29,6 +29,7 @@ var groups = []kong.Group{
 var examples = []struct{ command, line, does string }{
 	{"demo", "paddock demo", "a simulated city on the live map"},
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
+	{"export", "paddock export --parquet FILE", "the past positions as a table"},
 	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},
 	{"bus", "paddock bus", "the message broker alone"},
 	{"tunnel", "paddock tunnel start -c FILE", "services that visitors of a server can reach"},

@@ -180,7 +180,28 @@ func TestAnUnusableJournal(t *testing.T) {
 	damaged := bytes.Clone(whole)
 	damaged[5000] ^= 0x10
 	write(damaged)
-	again(5, "damaged", filepath.Join(data, "journal"))
+	again(5, "damaged", filepath.Join(data, "journal"), "restore the newest backup, or start with --accept-loss")
+	kept := t.TempDir()
+	if err := os.CopyFS(kept, os.DirFS(data)); err != nil {
+		t.Fatal(err)
+	}
+	p = upKeeping(t, kept, "--accept-loss")
+	if status, answer := p.send(t, http.MethodPost, "v1/positions", `{"id":"new","lon":1,"lat":1}`); status != http.StatusOK {
+		t.Error(status, answer)
+	}
+	if _, answer := p.send(t, http.MethodGet, "v1/events?wait=0", ""); !strings.Contains(answer, `"paddock.gap"`) || !strings.Contains(answer, "the loss was accepted") {
+		t.Error(answer)
+	}
+	p.terminate(t)
+	if log := p.log.String(); !strings.Contains(log, filepath.Base(logs[0])+" at ") || !strings.Contains(log, "a loss was accepted") {
+		t.Error(log)
+	}
+	if code, stdout, stderr := outcomeOf(t, "check", "--replay", "--data", kept); code != 0 || !strings.Contains(stdout, "events are lost in 1 places, which was accepted") {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
 	write(whole)
-	upKeeping(t, data).terminate(t)
+	upKeeping(t, data, "--accept-loss").terminate(t)
+	if left, err := os.ReadDir(data); err != nil || len(left) != 1 {
+		t.Error(left, err)
+	}
 }

@@ -21,7 +21,13 @@ const processTimeout = time.Minute
 // program is ours as a process, which ends with the test.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
+	return programFor(t, processTimeout, args...)
+}
+
+// programFor is program for a process that may take that long.
+func programFor(t *testing.T, timeout time.Duration, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	return exec.CommandContext(ctx, "paddock", args...)
 }
@@ -41,7 +47,13 @@ func startOf(t *testing.T, cmd *exec.Cmd) {
 // outcomeOf runs the program to its end.
 func outcomeOf(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	cmd := program(t, args...)
+	return outcomeFor(t, processTimeout, args...)
+}
+
+// outcomeFor is outcomeOf for a run that may take that long.
+func outcomeFor(t *testing.T, timeout time.Duration, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := programFor(t, timeout, args...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
 	err := cmd.Run()

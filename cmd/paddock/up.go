@@ -29,6 +29,8 @@ type upCmd struct {
 
 	Snapshots string `placeholder:"DIR" help:"Where sets are kept ready for the next start (default in the user's cache directory); off keeps none."`
 
+	AcceptLoss bool `help:"Start from a damaged journal with what can be read of it. The damaged files are kept aside, and subscribers get a paddock.gap."`
+
 	serving
 }
 
@@ -73,7 +75,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	}
 	reload, stop := hangups()
 	defer stop()
-	options := platform.Options{Config: cfg, Reload: reload}
+	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss}
 	if tunnel != nil {
 		again, stop := hangups()
 		defer stop()

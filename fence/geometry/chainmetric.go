@@ -3,7 +3,8 @@ package geometry
 // Chain returns the distance to the nearest of the edges from first over the others, or most if
 // none is nearer than that.
 func (m *Metric) Chain(first Point, others []Point, most float64) float64 {
-	s := search{m, float64(most * most)}
+	s := newSearch(m)
+	s.nearer(float64(most * most))
 	found := false
 	for _, p := range others {
 		if _, nearer := s.edge(first, p); nearer {

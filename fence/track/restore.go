@@ -16,7 +16,16 @@ import (
 // the same events after it as on the shard that was exported, if v has the same sets and fences
 // in the same order.
 func (s *Shard) Import(state []byte, v *View) error {
-	i := importer{rest: state, view: v}
+	return s.restoreFrom(&importer{rest: state, view: v})
+}
+
+// ImportPart is Import for a view that lacks sets or fences, as after a loss: the objects are in
+// them no more.
+func (s *Shard) ImportPart(state []byte, v *View) error {
+	return s.restoreFrom(&importer{rest: state, view: v, part: true})
+}
+
+func (s *Shard) restoreFrom(i *importer) error {
 	if i.version = i.byte(); i.version > stateVersion {
 		return fmt.Errorf("%w: %d", ErrStateVersion, i.version)
 	} else if i.version == 0 {
@@ -28,7 +37,7 @@ func (s *Shard) Import(state []byte, v *View) error {
 	if i.version > 1 {
 		at = Millis(i.int())
 	}
-	n.era = newEra(v, at, nil)
+	n.era = newEra(i.view, at, nil)
 	n.replan()
 	i.names()
 	for range i.count(1) {
@@ -74,9 +83,16 @@ type importer struct {
 	version byte
 	rest    []byte
 	view    *View
+	part    bool // the view may lack fences
 	sets    []*TrackedSet
-	fences  []fenceID
+	fences  []importedFence
 	err     error
+}
+
+// importedFence is a fence of the list of names.
+type importedFence struct {
+	fenceID
+	missing bool
 }
 
 func (i *importer) fail(err error) {
@@ -157,18 +173,25 @@ func (i *importer) names() {
 			i.fail(ErrState)
 			return
 		}
-		set := sets[at]
-		if set == nil {
-			i.fail(fmt.Errorf("%w: the set of the fence %q is missing", ErrStateFences, key))
+		f, err := sets[at].imported(key)
+		if err != nil && !i.part {
+			i.fail(err)
 			return
 		}
-		ref, ok := set.Snapshot.Lookup(key)
-		if !ok {
-			i.fail(fmt.Errorf("%w: the set %q has no fence %q", ErrStateFences, set.Name, key))
-			return
-		}
-		i.fences = append(i.fences, fenceID{set.ID, ref})
+		i.fences = append(i.fences, f)
 	}
+}
+
+// imported returns a fence of a set that may be missing, as nil.
+func (t *TrackedSet) imported(key string) (importedFence, error) {
+	if t == nil {
+		return importedFence{missing: true}, fmt.Errorf("%w: the set of the fence %q is missing", ErrStateFences, key)
+	}
+	ref, ok := t.Snapshot.Lookup(key)
+	if !ok {
+		return importedFence{missing: true}, fmt.Errorf("%w: the set %q has no fence %q", ErrStateFences, t.Name, key)
+	}
+	return importedFence{fenceID: fenceID{t.ID, ref}}, nil
 }
 
 // object reads an object; nil is a free handle.
@@ -193,7 +216,9 @@ func (i *importer) object() *object {
 		if i.version > 1 {
 			m.visit, m.shown = m.visit>>1, m.visit&1 != 0
 		}
-		o.members = append(o.members, m)
+		if !f.missing {
+			o.members = append(o.members, m)
+		}
 	}
 	slices.SortFunc(o.members, func(a, b membership) int { return a.compare(b.set, b.ref) })
 	if flags&flagMore != 0 {
@@ -203,11 +228,11 @@ func (i *importer) object() *object {
 }
 
 // fence reads a place in the list of names.
-func (i *importer) fence() fenceID {
+func (i *importer) fence() importedFence {
 	at := i.uint()
 	if at >= uint64(len(i.fences)) {
 		i.fail(ErrState)
-		return fenceID{}
+		return importedFence{}
 	}
 	return i.fences[at]
 }
@@ -216,10 +241,13 @@ func (i *importer) fence() fenceID {
 func (i *importer) more(o *object) {
 	for range i.count(5) {
 		f, n := i.fence(), i.uint()
-		o.pending = append(o.pending, pending{
+		p := pending{
 			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
 			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
-		})
+		}
+		if !f.missing {
+			o.pending = append(o.pending, p)
+		}
 	}
 	slices.SortFunc(o.pending, func(a, b pending) int {
 		return (&membership{set: a.set, ref: a.ref}).compare(b.set, b.ref)
@@ -233,28 +261,34 @@ func (i *importer) more(o *object) {
 		i.fail(ErrState)
 	}
 	for range i.count(5) {
-		x.marks = append(x.marks, i.mark())
+		if m, missing := i.mark(); !missing {
+			x.marks = append(x.marks, m)
+		}
 	}
 	if !x.isEmpty() {
 		o.more = &x
 	}
 }
 
-func (i *importer) mark() mark {
-	m, flags, at := mark{rule: i.text()}, i.uint(), i.uint()
+// mark reads a mark; missing reports that its fence or set is gone.
+func (i *importer) mark() (m mark, missing bool) {
+	m.rule = i.text()
+	flags, at := i.uint(), i.uint()
 	m.kind, m.tried = Kind(min(flags>>2, uint64(len(kindNames)))), flags&2 != 0
 	switch whole := flags&1 != 0; {
 	case int(m.kind) == len(kindNames), whole && at >= uint64(len(i.sets)), !whole && at >= uint64(len(i.fences)):
 		i.fail(ErrState)
 	case !whole:
-		m.set, m.ref = i.fences[at].set, i.fences[at].ref
+		m.set, m.ref, missing = i.fences[at].set, i.fences[at].ref, i.fences[at].missing
+	case i.sets[at] == nil && i.part:
+		missing = true
 	case i.sets[at] == nil:
 		i.fail(fmt.Errorf("%w: the set of the rule %q is missing", ErrStateFences, m.rule))
 	default:
 		m.set, m.ref = i.sets[at].ID, noFence
 	}
 	m.at, m.since = Millis(i.int()), Millis(i.int())
-	return m
+	return m, missing
 }
 
 // heldBytes is the least length of a fix that waits.

@@ -116,7 +116,7 @@ func registerPipeline(reg prometheus.Registerer, p *ingest.Pipeline, log *events
 	})
 }
 
-func registerJournal(reg prometheus.Registerer, j *journal.Disk, p *ingest.Pipeline, log *events.Log) {
+func registerJournal(reg prometheus.Registerer, j *journal.Disk, p *ingest.Pipeline, log *events.Log, losses int) {
 	usage := func(f func(used, free uint64) uint64) func() float64 {
 		return func() float64 {
 			used, free, err := j.Usage()
@@ -131,6 +131,7 @@ func registerJournal(reg prometheus.Registerer, j *journal.Disk, p *ingest.Pipel
 		{"paddock_journal_events", "Events kept in the journal.", false, func() float64 { return float64(log.Latest() + 1 - log.Oldest()) }},
 		{"paddock_journal_bytes", "Bytes of the journal's files.", false, usage(func(used, _ uint64) uint64 { return used })},
 		{"paddock_journal_free_bytes", "Free bytes on the journal's disk; see journal.min_free.", false, usage(func(_, free uint64) uint64 { return free })},
+		{"paddock_journal_losses", "Losses that were accepted with --accept-loss.", false, func() float64 { return float64(losses) }},
 		{"paddock_journal_refusing", "1 while positions are refused because the journal's disk is nearly full.", false, func() float64 {
 			if p.Refusing() != "" {
 				return 1

@@ -68,6 +68,8 @@ type Options struct {
 	// Tunnel configures the server side of the tunnel, on the connections of the wire door; the
 	// platform sets Agent and Logger. Nil: none.
 	Tunnel *tunneld.ServerOptions
+	// AcceptLoss starts from a damaged journal with what can be read of it.
+	AcceptLoss bool
 	// Demo makes the dashboard explain itself.
 	Demo bool
 

@@ -231,3 +231,36 @@ func TestSessionsSurvive(t *testing.T) {
 	}
 	r.stop()
 }
+
+// Source and id never name two events, with or without a journal: each run counts the events of an
+// object from 1 if it does not know the earlier ones.
+func TestEventsOfTwoRuns(t *testing.T) {
+	for _, data := range []string{"", t.TempDir()} {
+		named := map[string]string{} // event by source and id
+		for range 2 {
+			r := start(t, keeping(data), nil)
+			r.put("v1/sets/mine", squareOf("a", 1))
+			nextMillisecond()
+			r.take(2, "v1/positions", "application/json", []byte(`[{"id":"v1","lon":1,"lat":1},{"id":"v2","lon":1,"lat":1}]`))
+			nextMillisecond()
+			r.take(2, "v1/positions", "application/json", []byte(`[{"id":"v1","lon":1,"lat":20},{"id":"v2","lon":1,"lat":20}]`))
+			for _, text := range lines(r.text("v1/events?wait=0")) {
+				var e struct{ Source, ID string }
+				if err := json.Unmarshal([]byte(text), &e); err != nil {
+					t.Fatal(err)
+				}
+				if other := named[e.Source+" "+e.ID]; other != "" && other != text {
+					t.Errorf("data %q: two events are %s of %s:\n%s\n%s", data, e.ID, e.Source, other, text)
+				}
+				named[e.Source+" "+e.ID] = text
+				if run := strings.HasPrefix(e.Source, "/sets/mine?run="); run != (data == "") {
+					t.Errorf("data %q: source %s", data, e.Source)
+				}
+			}
+			r.stop()
+		}
+		if len(named) != 8 {
+			t.Errorf("data %q: %d events", data, len(named))
+		}
+	}
+}

@@ -30,6 +30,9 @@ func (p *Platform) tendJournal(ctx context.Context) error {
 		case <-space.C:
 			p.watchSpace()
 		case now := <-retention.C:
+			if err := p.journal.Note(); err != nil {
+				p.log.Warn("the journal's newest record is not noted", "error", err)
+			}
 			if err := p.removeOldEvents(now); err != nil {
 				p.log.Warn("old events are not removed", "error", err)
 			}

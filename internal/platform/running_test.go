@@ -43,13 +43,26 @@ func start(t *testing.T, cfg *config.Config, catalog *fence.Catalog) *running {
 // startWith is start with further options.
 func startWith(t *testing.T, o platform.Options) *running {
 	t.Helper()
+	r, err := tryStart(t, o)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return r
+}
+
+// tryStart is startWith for a platform that may not start.
+func tryStart(t *testing.T, o platform.Options) (*running, error) {
+	t.Helper()
 	cfg := o.Config
 	cfg.HTTP.Listen, cfg.Bus.Listen, cfg.Wire.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	if cfg.Track.Policy == config.Default().Track.Policy {
 		cfg.Track.Policy = "raw" // one position, one event
 	}
 	cfg.Sets.Snapshots = "off" // nothing of the tests is left in the user's cache
-	log := slog.New(slog.DiscardHandler)
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	reload := make(chan os.Signal)
 	o.Logger, o.Version, o.Reload = log, "test", reload
 	r := &running{
@@ -65,7 +78,8 @@ func startWith(t *testing.T, o platform.Options) *running {
 	select {
 	case <-ready:
 	case err := <-r.done:
-		t.Fatalf("start: %v", err)
+		r.client.CloseIdleConnections()
+		return nil, err
 	}
 	t.Cleanup(func() {
 		r.client.CloseIdleConnections()
@@ -74,7 +88,7 @@ func startWith(t *testing.T, o platform.Options) *running {
 			r.awaitEnd()
 		}
 	})
-	return r
+	return r, nil
 }
 
 // signal sends SIGTERM.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +14,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/export"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
@@ -55,7 +55,8 @@ func (p *Platform) openState(context.Context) error {
 	dir := p.cfg.Data.Dir
 	if dir == "" || p.cfg.Journal.Off() {
 		cfg.Fences = views.New(p.catalog, p.book)
-		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), strconv.FormatInt(time.Now().UnixMilli(), 36))
+		cfg.Run = events.NewEpoch()
+		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), cfg.Run)
 		p.pipeline, err = ingest.Open(cfg)
 		return err
 	}
@@ -69,7 +70,7 @@ func (p *Platform) openState(context.Context) error {
 		if errors.Is(err, journal.ErrLocked) || errors.Is(err, os.ErrPermission) {
 			return p.cfg.Failure("data.dir", err)
 		}
-		return journalError{p.cfg.Failure("data.dir", err)}
+		return journalError{p.cfg.Failure("data.dir", withHint(err))}
 	}
 	oldest, newest := p.journal.Bounds()
 	p.log.Info("state restored", "dir", dir, "sets", p.catalog.Len(), "objects", p.Objects(),
@@ -93,8 +94,13 @@ func (p *Platform) trackOptions() (track.Options, error) {
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
-	if err := removeUnfinished(dir); err != nil {
+	if err := errors.Join(removeUnfinished(dir), finishExchange(dir)); err != nil {
 		return err
+	}
+	if p.opts.AcceptLoss {
+		if err := p.acceptLoss(*cfg, dir); err != nil {
+			return err
+		}
 	}
 	appended := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "paddock_journal_append_seconds",
@@ -129,6 +135,13 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 	if p.history, err = history.Open(history.Options{Journal: p.journal, Logger: p.log}); err != nil {
 		return err
 	}
+	losses, err := acceptedLosses(p.journal)
+	if err != nil {
+		return err
+	}
+	if cfg.Run, err = events.Run(p.journal); err != nil {
+		return err
+	}
 	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.journal, p.views, p.neededRecord, p.history
 	if p.pipeline, err = ingest.Open(*cfg); err != nil {
 		return err
@@ -138,7 +151,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		return err
 	}
 	p.registry.MustRegister(appended)
-	registerJournal(p.registry, p.journal, p.pipeline, p.events)
+	registerJournal(p.registry, p.journal, p.pipeline, p.events, len(losses))
 	registerHistory(p.registry, p.journal, p.history)
 	return nil
 }
@@ -156,7 +169,7 @@ func (p *Platform) servedFiles() []byte {
 func (p *Platform) watchJournal(ctx context.Context) error {
 	select {
 	case err := <-p.broken:
-		return journalError{fmt.Errorf("the journal cannot be written: mend its disk, then start again: %w", err)}
+		return journalError{fmt.Errorf("the journal cannot be written: mend its disk, then start again: %w", withHint(err))}
 	case <-ctx.Done():
 		return nil
 	}
@@ -182,7 +195,21 @@ func Verify(dir string, log *slog.Logger, progress func(number, newest uint64)) 
 	if err != nil {
 		return found, err
 	}
-	return ingest.Verify(ingest.Config{Journal: j, Fences: kept}, progress)
+	run, err := events.Run(j)
+	if err != nil {
+		return found, err
+	}
+	return ingest.Verify(ingest.Config{Journal: j, Fences: kept, Run: run}, progress)
+}
+
+// Past returns the past in a data directory, for an export. No platform may run with it, and
+// nothing is written.
+func Past(ctx context.Context, dir string, log *slog.Logger) (*export.Stored, error) {
+	j, err := journal.Open(journal.Options{Dir: journalDir(dir), Logger: log, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return export.OpenStored(ctx, j, log)
 }
 
 // journalDir returns the journal's directory within a data directory.

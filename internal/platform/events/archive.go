@@ -19,15 +19,20 @@ const (
 	epochName = "epoch"
 )
 
+// NewEpoch returns a text that no other run and no other journal has.
+func NewEpoch() string {
+	var random [6]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return hex.EncodeToString(random[:])
+}
+
 // OpenLog returns a log that goes on where a journal ends. Its cursors are those of the events in
 // the journal, and readers get older events than the log keeps from there. The error is one of the
 // journal.
 func OpenLog(maxRecords int, maxBytes int64, j journal.Journal) (*Log, error) {
 	epoch, err := j.Get(epochName)
 	if errors.Is(err, journal.ErrNotFound) {
-		var random [6]byte
-		_, _ = rand.Read(random[:]) // never fails
-		epoch = []byte(hex.EncodeToString(random[:]))
+		epoch = []byte(NewEpoch())
 		err = j.Put(journal.Value{Name: epochName, Bytes: epoch})
 	}
 	if err != nil {
@@ -41,8 +46,14 @@ func OpenLog(maxRecords int, maxBytes int64, j journal.Journal) (*Log, error) {
 	err = l.walk(j, from, func(r *Record) bool {
 		records = append(records, *r)
 		return true
+	}, func(g Gap) bool { // the records in memory are those behind it
+		records, l.next, l.oldest = nil, g.To+1, g.To+1
+		return true
 	})
 	if err != nil {
+		return nil, err
+	}
+	if l.earlier, err = earlierEpochs(j); err != nil {
 		return nil, err
 	}
 	l.Append(records)
@@ -50,9 +61,17 @@ func OpenLog(maxRecords int, maxBytes int64, j journal.Journal) (*Log, error) {
 	return l, nil
 }
 
-// walk calls f for each event of a journal from a cursor on, until f returns false.
-func (l *Log) walk(j journal.Journal, from uint64, f func(r *Record) bool) error {
+// walk calls f for each event of a journal from a cursor on, and lost for lost ones, until they
+// return false.
+func (l *Log) walk(j journal.Journal, from uint64, f func(r *Record) bool, lost func(Gap) bool) error {
 	err := j.Pieces(from, func(p journal.Piece) error {
+		if p.Gap {
+			g, err := gapOf(&p)
+			if g.From = max(g.From, from); err == nil && !lost(g) {
+				err = errEnough
+			}
+			return err
+		}
 		rest := p.Events
 		for cursor := p.First; cursor < p.Next(); cursor++ {
 			r, after, err := ParseRecord(rest)
@@ -85,6 +104,7 @@ func (r *Reader) older(dst []Record, until uint64) ([]Record, Gap) {
 		r.next = oldest
 		return dst, gap
 	}
+	var gap Gap
 	size, examined := 0, 0
 	_ = r.log.walk(r.log.journal, r.next, func(rec *Record) bool {
 		if rec.Cursor >= until || examined == scanLimit || len(dst) == cap(dst) || size >= batchBytes {
@@ -97,12 +117,19 @@ func (r *Reader) older(dst []Record, until uint64) ([]Record, Gap) {
 		r.next = rec.Cursor + 1
 		examined++
 		return true
+	}, func(g Gap) bool {
+		gap = g
+		return false
 	})
-	if examined > 0 { // the next call meets the error again
+	switch {
+	case examined > 0: // the next call meets the gap or the error again
 		return dst, Gap{}
+	case gap.Count() > 0:
+		r.next = gap.To + 1
+	default:
+		gap = Gap{From: r.next, To: until - 1}
+		r.next = until
 	}
-	gap := Gap{From: r.next, To: until - 1}
-	r.next = until
 	return dst, gap
 }
 

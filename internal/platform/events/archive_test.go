@@ -153,7 +153,7 @@ func TestDamagedEvents(t *testing.T) {
 
 func TestStoredRecords(t *testing.T) {
 	e := event()
-	want := []Record{NewRecord(e), {Subject: "s", JSON: Plain([]byte("{}"))}}
+	want := []Record{NewRecord(e, ""), {Subject: "s", JSON: Plain([]byte("{}"))}}
 	want[0].JSON = Plain(want[0].JSON.Bytes())
 	if got := want[0].Visit; got != (Visit{Number: e.Visit, Since: e.Since, At: e.At, Reason: e.Reason}) {
 		t.Errorf("%+v", got)
@@ -182,7 +182,7 @@ func TestStoredRecords(t *testing.T) {
 }
 
 func FuzzParseRecord(f *testing.F) {
-	r := NewRecord(event())
+	r := NewRecord(event(), "")
 	f.Add(AppendRecord(nil, &r))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, rest, err := ParseRecord(b)

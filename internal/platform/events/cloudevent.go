@@ -16,14 +16,17 @@ import (
 //
 // The attribute id is the object's id and its event count, as "v42/17", preceded by the fleet
 // unless that is the default one. Each part is written as a bus token, so that ids of two objects
-// never coincide.
-func encode(e *track.Event) Text {
+// never coincide. The attribute source is the set, and the run if there is one.
+func encode(e *track.Event, run string) Text {
 	var room [1024]byte
 	var shared []part
 	b := append(room[:0], `{"specversion":"1.0","id":"`...)
 	b = appendEventID(b, e, e.Seq)
 	b = append(b, `","source":"/sets/`...)
 	b = subjects.AppendToken(b, e.Set)
+	if run != "" {
+		b = append(append(b, "?run="...), run...)
+	}
 	b = append(b, `","type":"paddock.fence.`...)
 	b = append(b, e.Kind.String()...)
 	b = append(b, `","subject":`...)

@@ -31,7 +31,7 @@ func event() *track.Event {
 }
 
 func textOf(e *track.Event) []byte {
-	text := encode(e)
+	text := encode(e, "")
 	return text.Bytes()
 }
 
@@ -43,6 +43,14 @@ func TestCloudEvent(t *testing.T) {
 		`"at":"2026-03-12T11:16:45.250Z","t":"2026-03-12T11:16:46.000Z","since":"2026-03-12T11:10:00.000Z",` +
 		`"duration_ms":405250,"seq":17,"visit":"v42/9","reason":"move"}}`
 	if got := string(textOf(event())); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A run is part of the source alone.
+func TestRunOfAnEvent(t *testing.T) {
+	text := encode(event(), "1a2b")
+	if got, want := string(text.Bytes()), strings.Replace(string(textOf(event())), `"/sets/tracts"`, `"/sets/tracts?run=1a2b"`, 1); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -97,7 +105,7 @@ func TestLongPropertiesAreShared(t *testing.T) {
 	l := NewLog(events, 1<<20, "e")
 	var own int64
 	for range events {
-		r := NewRecord(e)
+		r := NewRecord(e, "")
 		text := r.JSON.Bytes()
 		if !json.Valid(text) || len(text) != r.JSON.Len() || string(r.JSON.Append(nil)) != string(text) ||
 			!bytes.Contains(text, e.Fence.Properties) || !bytes.Contains(text, e.Props) {

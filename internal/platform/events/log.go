@@ -37,11 +37,12 @@ type Visit struct {
 	Reason    track.Reason
 }
 
-// NewRecord encodes an event. The log assigns the cursor.
-func NewRecord(e *track.Event) Record {
+// NewRecord encodes an event. The log assigns the cursor. A run, unless it is "", is part of the
+// event's source: events of two runs with the same id are two events.
+func NewRecord(e *track.Event, run string) Record {
 	return Record{
 		Subject: Subject(e),
-		JSON:    encode(e),
+		JSON:    encode(e, run),
 		Set:     e.Set, Fence: fenceKey(e), Fleet: e.Fleet, Object: e.ID,
 		Kind: e.Kind, Arrived: e.Arrived,
 		Visit: Visit{Number: e.Visit, Since: e.Since, At: e.At, Reason: e.Reason},
@@ -54,7 +55,8 @@ type Log struct {
 	maxRecords int
 	maxBytes   int64
 	epoch      string
-	journal    journal.Journal // holds older records, and these; nil: none
+	earlier    map[string]uint64 // epochs before a loss, see Lose
+	journal    journal.Journal   // holds older records, and these; nil: none
 
 	mu     sync.Mutex
 	ring   []Record // the record with cursor c is ring[(c-1) % len(ring)]
@@ -218,6 +220,9 @@ func (l *Log) ParseCursor(s string) (uint64, error) {
 	c, err := strconv.ParseUint(count, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%q: %w", s, ErrBadCursor)
+	}
+	if last, ok := l.earlier[epoch]; ok {
+		return min(c, last), nil
 	}
 	if epoch != l.epoch {
 		return 0, fmt.Errorf("%q: %w", s, ErrGone)

@@ -15,10 +15,27 @@ var ErrEnded = errors.New("event log ended")
 // Gap reports records that were dropped before the reader came to them.
 type Gap struct {
 	From, To uint64 // cursors of the first and the last missed record; zeros are no gap
+	Lost     *Loss  // nil: the reader fell behind what the log keeps
 }
 
-// Count returns the number of missed records. It includes records that the reader's filter would
-// have dropped.
+// Reason returns why the records are missing.
+func (g Gap) Reason() string {
+	if g.Lost != nil {
+		return g.Lost.Reason
+	}
+	return "the subscriber fell behind what the log keeps"
+}
+
+// Describe adds the number of missed records, if it is known, and the reason to a JSON object.
+func (g Gap) Describe(object map[string]any) {
+	object["reason"] = g.Reason()
+	if g.Lost == nil || g.Lost.Counted {
+		object["count"] = g.Count()
+	}
+}
+
+// Count returns the number of missed records, or 1 if it is not known. It includes records that the
+// reader's filter would have dropped.
 func (g Gap) Count() uint64 {
 	if g.From == 0 {
 		return 0
@@ -28,10 +45,9 @@ func (g Gap) Count() uint64 {
 
 // GapJSON returns the record that reports a gap to a subscriber.
 func (l *Log) GapJSON(g Gap) []byte {
-	b, _ := json.Marshal(map[string]any{ // these values always encode
-		"type": "paddock.gap", "from": l.Cursor(g.From), "to": l.Cursor(g.To),
-		"count": g.Count(), "reason": "the subscriber fell behind what the log keeps",
-	})
+	object := map[string]any{"type": "paddock.gap", "from": l.Cursor(g.From), "to": l.Cursor(g.To)}
+	g.Describe(object)
+	b, _ := json.Marshal(object) // these values always encode
 	return b
 }
 

@@ -113,11 +113,15 @@ func (h *History) Track(ctx context.Context, o Object, from, to track.Millis, f 
 	if from >= to {
 		return nil
 	}
-	object := o.name()
 	days, err := h.days(dayOf(from), dayOf(to-1))
 	if err != nil {
 		return err
 	}
+	return h.onDays(ctx, o.name(), days, from, to, f)
+}
+
+// onDays is Track on these days.
+func (h *History) onDays(ctx context.Context, object string, days []int64, from, to track.Millis, f func([]Fix) bool) error {
 	var fixes []Fix
 	for _, number := range days {
 		first, last := 0, 23
@@ -144,6 +148,36 @@ func (h *History) Track(ctx context.Context, o Object, from, to track.Millis, f 
 		}
 	}
 	return nil
+}
+
+// Walk calls f for the fixes of each object within a time, by fleet, then id, in parts as Track
+// does, until f fails. "" selects all fleets, or all ids.
+func (h *History) Walk(ctx context.Context, selected Object, from, to track.Millis, f func(Object, []Fix) error) error {
+	if from >= to {
+		return nil
+	}
+	days, err := h.days(dayOf(from), dayOf(to-1))
+	if err != nil {
+		return err
+	}
+	prefix := lastDays
+	if selected.Fleet != "" {
+		prefix += string(appendText(nil, selected.Fleet))
+	}
+	return h.j.Values(prefix, "", func(v journal.Value) error {
+		o, object, _, ok := cutObject(v.Name[len(lastDays):])
+		if !ok || selected.ID != "" && selected.ID != o.ID {
+			return ctx.Err()
+		}
+		last, _, _ := cutNumber(string(v.Bytes))
+		end, _ := slices.BinarySearch(days, last+1)
+		var failed error
+		err := h.onDays(ctx, object, days[:end], from, to, func(fixes []Fix) bool {
+			failed = f(o, fixes)
+			return failed == nil
+		})
+		return errors.Join(err, failed)
+	})
 }
 
 // cut returns the fixes from one time on, before another one.

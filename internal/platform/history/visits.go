@@ -83,6 +83,10 @@ func (h *History) takeEvents() (more bool, err error) {
 func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
 	limit := next + stepVisits
 	err := h.j.Pieces(next, func(p journal.Piece) error {
+		if p.Gap { // it was reported when it was accepted
+			next = p.Next()
+			return nil
+		}
 		rest := p.Events
 		for cursor := p.First; cursor < p.Next(); cursor++ {
 			r, after, err := events.ParseRecord(rest)

@@ -159,7 +159,7 @@ func runDry(view *track.View, batch *ingest.Batch) *dryRunResult {
 			if out.Truncated = len(out.Events) == dryRunEvents; out.Truncated {
 				break
 			}
-			rec := events.NewRecord(&told[i])
+			rec := events.NewRecord(&told[i], "dry")
 			out.Events = append(out.Events, rec.JSON.Bytes())
 		}
 		told = told[:0]

@@ -261,10 +261,9 @@ func (c *liveClient) sendEvents() error {
 	for {
 		records, gap := c.reader.TryNext(c.records[:0])
 		if gap.Count() > 0 {
-			if err := c.send(map[string]any{
-				"type": "gap", "count": gap.Count(), "cursor": c.api.cfg.Log.Cursor(gap.To),
-				"reason": "fell behind what the log keeps",
-			}); err != nil {
+			object := map[string]any{"type": "gap", "cursor": c.api.cfg.Log.Cursor(gap.To), "count": nil} // null: unknown
+			gap.Describe(object)
+			if err := c.send(object); err != nil {
 				return err
 			}
 		}

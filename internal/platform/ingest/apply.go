@@ -154,7 +154,7 @@ func (p *Pipeline) encode(q int) {
 		if !p.folding.store.replaying {
 			p.Metrics.event(&t.events[i])
 		}
-		p.folding.out[q] = append(p.folding.out[q], events.NewRecord(&t.events[i]))
+		p.folding.out[q] = append(p.folding.out[q], events.NewRecord(&t.events[i], p.cfg.Run))
 	}
 	clear(t.events)
 	if t.events = t.events[:0]; cap(t.events) > 4*fold.StepEvents {

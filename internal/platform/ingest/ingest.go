@@ -98,6 +98,9 @@ type Config struct {
 	// Logger reports steps of the system's clock. Nil: no report.
 	Logger *slog.Logger
 
+	// Run is part of the source of events, see [events.NewRecord]. Without a journal another run
+	// counts the events of an object from 1 again.
+	Run string
 	// Journal keeps every record before it is applied. Nil: the state ends with the process.
 	Journal journal.Journal
 	// Interval makes Submit and TrySubmit answer at once, as if every position were accepted. Their

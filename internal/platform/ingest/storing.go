@@ -20,6 +20,7 @@ type storing struct {
 	view      []byte // id of the present fences
 	buffer    []byte
 	replaying bool
+	damaged   bool                // fences may be missing, see Recover
 	check     func(journal.Piece) // is called in place of storing a piece; nil: pieces are stored
 
 	loading sync.Mutex // guards the state above while partitions are loaded side by side
@@ -339,7 +340,11 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 		}
 	}
 	p.partitions[q].SetOptions(o)
-	if err := p.partitions[q].Import(r.rest, view); err != nil {
+	restore := p.partitions[q].Import
+	if s.damaged {
+		restore = p.partitions[q].ImportPart
+	}
+	if err := restore(r.rest, view); err != nil {
 		return 0, err
 	}
 	p.encode(q)

@@ -18,6 +18,9 @@ type Verified struct {
 	// Unstored counts events of the last records that a crash has taken. The next start stores
 	// them.
 	Unstored int
+	// Gaps counts the places where events are lost, which was accepted. Behind the last one the
+	// records begin.
+	Gaps int
 	// Whole reports that the records from the first one on are there, so that all of the state was
 	// computed again.
 	Whole bool
@@ -108,7 +111,10 @@ func (v *verifier) begin() error {
 func (v *verifier) pieces() iter.Seq2[journal.Piece, error] {
 	return func(yield func(journal.Piece, error) bool) {
 		err := v.log.Pieces(0, func(p journal.Piece) error {
-			if p.At.Number >= v.whole && !yield(p, nil) {
+			switch {
+			case p.Gap:
+				v.found.Gaps++
+			case p.At.Number >= v.whole && !yield(p, nil):
 				return errEnough
 			}
 			return nil

@@ -19,7 +19,8 @@ import (
 
 const (
 	// format is the version of the keys and values below. A program reads its own and older ones.
-	format = 1
+	// Since 2 there are pieces of lost events.
+	format = 2
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
 	// sublevels is the number of levels of new files from which on they are merged. Most records are
@@ -50,6 +51,8 @@ type Options struct {
 	FS vfs.FS
 	// NoSync makes Append return before a record is durable: for a test that has to fail.
 	NoSync bool
+
+	listed bool // the list of files is examined already
 }
 
 // Disk is a journal in a directory.
@@ -59,6 +62,7 @@ type Disk struct {
 	fs       vfs.FS
 	sync     *pebble.WriteOptions
 	appended func(time.Duration)
+	noted    bool // Close calls Note
 
 	failed atomic.Pointer[error] // the first failed write
 
@@ -90,9 +94,14 @@ func Open(o Options) (*Disk, error) {
 	if o.Appended == nil {
 		o.Appended = func(time.Duration) {}
 	}
-	d := &Disk{dir: o.Dir, fs: o.FS, sync: pebble.Sync, appended: o.Appended}
+	d := &Disk{dir: o.Dir, fs: o.FS, sync: pebble.Sync, appended: o.Appended, noted: !o.ReadOnly && !o.NoSync}
 	if o.NoSync {
 		d.sync = pebble.NoSync
+	}
+	if !o.listed {
+		if err := checkList(o); err != nil {
+			return nil, d.openError(err, o.FS)
+		}
 	}
 	options := &pebble.Options{
 		FS: o.FS, Logger: storeLog{o.Logger, d, o.Fatal}, FormatMajorVersion: pebble.FormatValueSeparation,
@@ -108,11 +117,16 @@ func Open(o Options) (*Disk, error) {
 		return nil, d.openError(err, o.FS)
 	}
 	d.db = db
-	if err := d.begin(); err != nil {
+	if err := d.begin(o.ReadOnly); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if !o.ReadOnly {
 		d.writeOwner(o.FS)
+	}
+	if d.noted {
+		if err := d.Note(); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	return d, nil
 }
@@ -120,7 +134,7 @@ func Open(o Options) (*Disk, error) {
 // openError says what keeps the directory from being opened.
 func (d *Disk) openError(err error, fs vfs.FS) error {
 	switch {
-	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrNotExist), errors.Is(err, ErrDamaged), errors.Is(err, ErrLocked):
 		return err
 	case pebble.IsCorruptionError(err):
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, d.dir, err)
@@ -159,8 +173,9 @@ func (d *Disk) owner(fs vfs.FS) string {
 }
 
 // begin reads the format and the bounds.
-func (d *Disk) begin() error {
+func (d *Disk) begin(readOnly bool) error {
 	switch value, err := d.Get("format"); {
+	case readOnly && errors.Is(err, ErrNotFound): // it is empty
 	case errors.Is(err, ErrNotFound):
 		if err := d.Put(Value{"format", binary.AppendUvarint(nil, format)}); err != nil {
 			return err
@@ -449,7 +464,13 @@ func (d *Disk) ValueBytes(s Span) (uint64, error) {
 }
 
 // Close implements [Journal].
-func (d *Disk) Close() error { return d.db.Close() }
+func (d *Disk) Close() error {
+	var err error
+	if d.noted && d.failed.Load() == nil {
+		err = d.Note()
+	}
+	return errors.Join(err, d.db.Close())
+}
 
 // storeLog passes the store's reports on.
 type storeLog struct {

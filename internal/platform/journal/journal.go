@@ -83,6 +83,9 @@ type Piece struct {
 	Count  int    // of its events
 	Time   int64  // of its record, in milliseconds since 1970
 	Events []byte // in the caller's form
+	// Gap says that the events are lost. Events tells why, in the caller's form. If their number is
+	// unknown, Count is 1.
+	Gap bool
 }
 
 // Next returns the cursor of the first event behind the piece.

@@ -21,6 +21,13 @@ var implementations = map[string]func(t *testing.T) (j Journal, reopen func() Jo
 		j := open(t, Options{Dir: dir})
 		return j, func() Journal { return open(t, Options{Dir: dir}) }
 	},
+	"overlay": func(t *testing.T) (Journal, func() Journal) {
+		o, err := NewOverlay(NewMemory(), 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o, nil
+	},
 	"simulated disk": func(t *testing.T) (Journal, func() Journal) {
 		fs := vfs.NewCrashableMem()
 		j := open(t, Options{Dir: "journal", FS: fs})

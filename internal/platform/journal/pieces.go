@@ -10,14 +10,23 @@ import (
 
 func pieceKey(first uint64) []byte { return binary.BigEndian.AppendUint64([]byte{keyPiece}, first) }
 
-// appendPiece appends the value of a piece: whether it is the last one, as 0 or 1, the numbers of
-// its record, piece and events, its time, and the events.
+// Flags of a piece.
+const (
+	flagLast = 1 << iota
+	flagGap
+)
+
+// appendPiece appends the value of a piece: its flags, the numbers of its record, piece and events,
+// its time, and the events.
 func appendPiece(b []byte, p *Piece) []byte {
-	last := byte(0)
+	flags := byte(0)
 	if p.Last {
-		last = 1
+		flags |= flagLast
 	}
-	b = binary.AppendUvarint(append(b, last), p.At.Number)
+	if p.Gap {
+		flags |= flagGap
+	}
+	b = binary.AppendUvarint(append(b, flags), p.At.Number)
 	b = binary.AppendUvarint(b, uint64(p.At.Piece))
 	b = binary.AppendUvarint(b, uint64(p.Count))
 	b = binary.AppendVarint(b, p.Time)
@@ -30,7 +39,7 @@ func (d *Disk) parsePiece(key, value []byte) (p Piece, err error) {
 	if len(key) != 9 || len(value) == 0 {
 		return p, damaged
 	}
-	p.First, p.Last = binary.BigEndian.Uint64(key[1:]), value[0] == 1
+	p.First, p.Last, p.Gap = binary.BigEndian.Uint64(key[1:]), value[0]&flagLast != 0, value[0]&flagGap != 0
 	var numbers [3]uint64
 	rest := value[1:]
 	for i := range numbers {

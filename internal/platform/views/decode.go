@@ -22,6 +22,7 @@ type storedView struct {
 	sets     []storedSet
 
 	book  *rulebook.State
+	lost  bool              // sets are missing
 	view  *track.View       // with restored sets
 	snaps []*fence.Snapshot // in the order of sets
 }
@@ -85,15 +86,26 @@ func (s *store) decode(id []byte) (*storedView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.book, err = s.restoreBook(d); err != nil {
+	if d.book, err = s.restoreBook(d); err != nil && s.Lost != nil {
+		s.Lost("rules and policies", err)
+		d.book, d.head, d.rules, d.lost = rulebook.New(track.Policy{}).State(), hash{}, nil, true
+	} else if err != nil {
 		return nil, err
 	}
 	d.view = &track.View{Rules: rulesOf(d.book)}
-	for _, stored := range d.sets {
+	sets := d.sets
+	d.sets = nil
+	for _, stored := range sets {
 		set, err := s.restore(stored, d.boundary)
+		if err != nil && s.Lost != nil {
+			s.Lost(stored.name, err)
+			d.lost = true
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
+		d.sets = append(d.sets, stored)
 		d.snaps = append(d.snaps, set.Snapshot())
 		d.view.Sets = append(d.view.Sets, tracked(stored.id, stored.name, set.Snapshot(), d.book))
 	}
@@ -221,6 +233,11 @@ func (v *Views) Adopt(id []byte) error {
 	v.book.Adopt(d.book)
 	for n, p := range d.book.Pages() {
 		s.rules[p] = pageHash(d.rules, n)
+	}
+	if d.lost {
+		if c.id, err = s.put(c, v.next); err != nil {
+			return err
+		}
 	}
 	v.current.Store(c)
 	return nil

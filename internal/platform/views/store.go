@@ -48,6 +48,9 @@ type Options struct {
 	// Files returns a text that is stored with each view, and [Views.Files] returns it after a
 	// restart: what the sets were read from. Nil: none.
 	Files func() []byte
+	// Lost is called for a stored set that cannot be read, and the view is restored without it.
+	// Nil: that is an error.
+	Lost func(set string, err error)
 }
 
 // store keeps views in a journal.
