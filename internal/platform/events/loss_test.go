@@ -66,8 +66,8 @@ func TestGapRecord(t *testing.T) {
 	}
 }
 
-// After a loss of the newest events, cursors have another epoch. Those of earlier ones stay valid up
-// to the loss, and later ones stand for the last event before it.
+// After a loss of the newest events, cursors have another epoch. Those of earlier ones stay valid
+// up to the loss, and later ones stand for the last event before it.
 func TestCursorsBeforeALoss(t *testing.T) {
 	j := stored(t, 10)
 	var epochs []string

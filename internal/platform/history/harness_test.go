@@ -38,8 +38,8 @@ type source struct {
 	j journal.Journal
 	p *ingest.Pipeline
 
-	// reader is the history that the pipeline feeds, and whose records stay in the journal. Nil: none,
-	// and all stay.
+	// reader is the history that the pipeline feeds, and whose records stay in the journal. Nil:
+	// none, and all stay.
 	reader atomic.Pointer[History]
 }
 

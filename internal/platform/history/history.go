@@ -1,11 +1,12 @@
 // Package history keeps the positions and the visits of objects, and reads them back: the track of
 // an object, its visits, and all objects as they were at some time.
 //
-// A [History] follows the journal behind the pipeline, in the background. What the pipeline has just
-// written comes to it directly, and the rest it reads from the journal. It gathers the positions
-// of its records for each object and hour of their own time, and stores them as fragments: blocks
-// of some positions. Once the hour is over, or there are many fragments, they become one block
-// together with the block that is there. A read merges blocks, fragments and what is gathered.
+// A [History] follows the journal behind the pipeline, in the background. What the pipeline has
+// just written comes to it directly, and the rest it reads from the journal. It gathers the
+// positions of its records for each object and hour of their own time, and stores them as
+// fragments: blocks of some positions. Once the hour is over, or there are many fragments, they
+// become one block together with the block that is there. A read merges blocks, fragments and what
+// is gathered.
 //
 // The number of the last stored record is stored behind its fragments. So a crash repeats some
 // records and loses none. Of positions of one object with the same time the first one counts, so

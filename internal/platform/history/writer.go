@@ -146,7 +146,8 @@ type current struct {
 	fixes *[]Fix
 }
 
-// hourFor returns the gathered positions of an hour, and appends the object's last day if it is new.
+// hourFor returns the gathered positions of an hour, and appends the object's last day if it is
+// new.
 func (h *History) hourFor(o Object, t track.Millis, days []journal.Value) (current, []journal.Value, error) {
 	object := o.name()
 	key := slotOf(object, t)

@@ -23,8 +23,8 @@ const (
 	format = 2
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
-	// sublevels is the number of levels of new files from which on they are merged. Most records are
-	// trimmed before that, and are not written again.
+	// sublevels is the number of levels of new files from which on they are merged. Most records
+	// are trimmed before that, and are not written again.
 	sublevels = 16
 )
 

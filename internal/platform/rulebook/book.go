@@ -1,5 +1,4 @@
-// Package rulebook holds the policies of sets and the rules of a platform: those of files, and
-// those that came over the API.
+// Package rulebook holds the policies of sets and the rules of a platform, of files and of the API.
 //
 // A [Book] publishes immutable states. The fold takes the state of the book with the fences, see
 // package views, so that a rule holds from some record on and a replay applies the same rules.

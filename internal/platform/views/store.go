@@ -23,8 +23,8 @@ import (
 //	head    see fence.Snapshot.AppendHead, and rulebook.State.Head
 //	page    see fence.Page, and rulebook.Page
 //
-// The hash of an empty page is zero; if all pages of the book are empty, their number is. An edit of
-// one fence or rule changes one page, a head and the view.
+// The hash of an empty page is zero; if all pages of the book are empty, their number is. An edit
+// of one fence or rule changes one page, a head and the view.
 const (
 	viewVersion = 1
 	prefix      = "sets/" // of the documents' names in the journal

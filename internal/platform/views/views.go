@@ -1,7 +1,7 @@
 // Package views gives the fold its view of a catalog and a book of rules: one snapshot of each set
-// with its policy, and the rules. It keeps the views in the journal, so that the sets and rules that
-// came over the API survive the process, with their generations and the order of their fences, and
-// so that records are applied again under the fences and rules that they were applied under.
+// with its policy, and the rules. It keeps the views in the journal, so that the sets and rules
+// that came over the API survive the process, with their generations and the order of their fences,
+// and so that records are applied again under the fences and rules that they were applied under.
 package views
 
 import (
@@ -52,8 +52,8 @@ func New(c *fence.Catalog, b *rulebook.Book) *Views {
 	return v
 }
 
-// View returns the sets and rules: the same pointer until one changes. It costs one atomic load and one
-// comparison a set. Views that are kept are those of the last Stage, and have an id for Decode.
+// View returns the sets and rules: the same pointer until one changes. It costs one atomic load and
+// one comparison a set. Views that are kept are those of the last Stage, and have an id for Decode.
 func (v *Views) View() (view *track.View, id []byte) {
 	c := v.current.Load()
 	if v.store == nil && !v.isCurrent(c) {

@@ -112,11 +112,11 @@ type Sets struct {
 
 // Track holds the settings for moving objects.
 type Track struct {
-	Policy   string        `yaml:"policy"`    // preset of sets without a policy of their own: raw, steady, accuracy or dwell:DURATION
-	Initial  string        `yaml:"initial"`   // effect of an object's first position, in all sets: none, inside or enter; "" is that of the policy
-	TTL      time.Duration `yaml:"ttl"`       // without a position, after which an object leaves its fences, in all sets; 0 is that of the policy
+	Policy   string        `yaml:"policy"`    // of sets without one of their own: raw, steady, accuracy or dwell:DURATION
+	Initial  string        `yaml:"initial"`   // effect of an object's first position, in all sets: none, inside or enter; "": by the policy
+	TTL      time.Duration `yaml:"ttl"`       // silence after which an object leaves its fences, in all sets; 0 is that of the policy
 	MaxAhead time.Duration `yaml:"max_ahead"` // largest distance of a position's time into the future
-	MaxGap   time.Duration `yaml:"max_gap"`   // between two positions for which a crossing is interpolated, in all sets; 0 is that of the policy
+	MaxGap   time.Duration `yaml:"max_gap"`   // between positions for which a crossing is interpolated, in all sets; 0: by the policy
 }
 
 // Limits bounds the memory and the time that clients can use.
