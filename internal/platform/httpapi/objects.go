@@ -32,6 +32,17 @@ type objectJSON struct {
 	Heading  *float32        `json:"heading,omitempty"`
 	Props    json.RawMessage `json:"props,omitempty"`
 	Fences   []visitJSON     `json:"fences"`
+	Pending  []pendingJSON   `json:"pending,omitempty"`
+}
+
+// pendingJSON is a change that the policy of the set has not confirmed.
+type pendingJSON struct {
+	Set   string `json:"set"`
+	Fence string `json:"fence"`
+	Event string `json:"event"` // enter or exit
+	At    string `json:"at"`    // when the boundary was crossed
+	Fixes int    `json:"fixes"` // positions that speak for it
+	Due   string `json:"due,omitempty"`
 }
 
 type visitJSON struct {
@@ -157,6 +168,20 @@ func describeObject(o *track.Object) objectJSON {
 			Set: v.Set, Fence: v.Fence.Key, Since: events.FormatTime(v.Since.Time()),
 			Visit: events.VisitID(o.Fleet, o.ID, v.Visit),
 		}
+	}
+	for i := range o.Pending {
+		j.Pending = append(j.Pending, describePending(&o.Pending[i]))
+	}
+	return j
+}
+
+func describePending(p *track.Pending) pendingJSON {
+	j := pendingJSON{Set: p.Set, Fence: p.Fence.Key, Event: track.Exit.String(), At: events.FormatTime(p.At.Time()), Fixes: p.Fixes}
+	if p.Enter {
+		j.Event = track.Enter.String()
+	}
+	if p.Due != 0 {
+		j.Due = events.FormatTime(p.Due.Time())
 	}
 	return j
 }

@@ -107,6 +107,10 @@ func TestPolicies(t *testing.T) {
 		if told := strings.Contains(events, "fence.enter"); told != (n == 3) {
 			t.Errorf("after %d positions: %s", n, events)
 		}
+		state := string(tw.get("/v1/objects/v").body)
+		if waits := strings.Contains(state, `"pending":[{"set":"squares","fence":"a","event":"enter","at":`); waits != (n < 3) {
+			t.Errorf("after %d positions: %s", n, state)
+		}
 	}
 	tw.expect(tw.put("/v1/sets/squares/policy", `"raw"`), 200, "")
 	tw.expect(tw.remove("/v1/sets/squares/policy"), 204, "")
