@@ -89,6 +89,7 @@ type Platform struct {
 	history      *history.History // in the journal; nil: none
 	views        *views.Views     // in the journal; nil: none
 	book         *rulebook.Book
+	rules        *rulebook.Follower      // of files; nil: none
 	broken       chan error              // why the journal cannot be written
 	congested    func() bool             // see ingest.Config
 	sets         *directory.Directory    // nil: none

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/sync/errgroup"
+
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/rulebook"
 )
 
 // fenceOptions returns the options of every set. The parents are set once they are read at the
@@ -69,18 +72,23 @@ func (p *Platform) loadSets(context.Context) error {
 	if p.views != nil {
 		o.Record, o.Publishing = p.views.Files(), p.views
 	}
+	p.rules = &rulebook.Follower{Book: p.book, Dir: dir, Logger: p.log}
+	o.Reloading = p.rules.Reload
 	sets, err := directory.Open(o)
 	if err != nil {
 		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
 	}
 	p.sets = sets
+	if err := p.rules.Load(); err != nil {
+		return p.cfg.Fault("sets.dir", fmt.Errorf("%s: %w", dir, err))
+	}
 	return nil
 }
 
 // followSets keeps the sets equal to the files of the directory.
 func (p *Platform) followSets(ctx context.Context) error {
 	if p.sets != nil {
-		return p.sets.Run(ctx, p.opts.Reload)
+		return p.followDirectory(ctx)
 	}
 	for {
 		select {
@@ -90,6 +98,14 @@ func (p *Platform) followSets(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// followDirectory keeps sets and rules equal to the files of the directory.
+func (p *Platform) followDirectory(ctx context.Context) error {
+	var all errgroup.Group
+	all.Go(func() error { return p.sets.Run(ctx, p.opts.Reload) })
+	all.Go(func() error { return p.rules.Run(ctx, p.cfg.Sets.Watch) })
+	return all.Wait()
 }
 
 // setFiles returns a function for the state of the directory, or nil if there is none.

@@ -46,6 +46,9 @@ type Options struct {
 	Partial   bool           // let Open skip files that cannot be served, instead of failing
 	Snapshots string         // directory of snapshots of sets for the next start; "" keeps none
 
+	// Reloading is called by Run for each signal, before the files are read. Nil: no call.
+	Reloading func()
+
 	// Record is [Directory.Record] of the run that the catalog's sets are of; nil: there was none.
 	// Publishing is locked while the catalog and the record change together; nil: no lock.
 	Record     []byte
@@ -170,6 +173,9 @@ func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 			pause.Reset(max(d.o.Interval, share*time.Since(begun)))
 		case s := <-reload:
 			d.log.Info("reloading; fences added at run time will be lost", "signal", s.String())
+			if d.o.Reloading != nil {
+				d.o.Reloading()
+			}
 			if err := d.Reload(); err != nil {
 				d.log.Error("reload incomplete; what failed stays as it was", "error", err)
 			}
