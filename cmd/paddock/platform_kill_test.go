@@ -20,9 +20,9 @@ import (
 const platformKills = 10
 
 // TestPlatformIsKilled kills a platform at random moments, while positions come in by HTTP, the bus
-// and wire, and fences are edited. Each time the next one knows every acknowledged position and
-// edit, and a subscriber goes on with its cursor. In the end the subscriber has every event once,
-// and a replay of the kept records gives the same events.
+// and wire, and fences, rules and policies are changed. Each time the next one knows every
+// acknowledged position and edit, and a subscriber goes on with its cursor. In the end the
+// subscriber has every event once, and a replay of the kept records gives the same events.
 func TestPlatformIsKilled(t *testing.T) {
 	t.Parallel()
 	kills := platformKills
@@ -36,6 +36,7 @@ func TestPlatformIsKilled(t *testing.T) {
 	t.Logf("%d kills, seed %d", kills, seed)
 	plan := killPlan{kills, rand.New(rand.NewPCG(seed, 0))}
 	s, data := survival.New(), t.TempDir()
+	s.Rules = true
 	start := func() *upProcess {
 		p := startUpFor(t, 5*time.Minute, "up", "--data", data, "--policy", "raw", "--initial", "enter",
 			"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")

@@ -33,6 +33,7 @@ func cutPower(t *testing.T, times int, noSync bool) (survival.Report, error) {
 	t.Logf("%d losses of power, seed %d", times, seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	s, disk := survival.New(), journaltest.NewDisk()
+	s.Rules = true
 	start := func() *running {
 		o := platform.Options{Config: keeping("simulated")}
 		o.OpenJournal(func(o journal.Options) (*journal.Disk, error) {

@@ -28,8 +28,12 @@ type Survivor struct {
 	URL       string // with a slash at its end
 	Bus, Wire string // nats://host:port, host:port
 
+	// Rules makes the survivor change rules and policies too.
+	Rules bool
+
 	mu         sync.Mutex
 	sent       int64
+	edits      int
 	times      map[string]int64 // of the newest acknowledged position, by object
 	generation uint64           // of the set, acknowledged
 	cursor     string           // of a subscriber
@@ -119,6 +123,7 @@ type Report struct {
 	Objects    int // whose positions were acknowledged
 	Generation uint64
 	Events     int
+	Kinds      map[string]int // of events, and their reasons
 }
 
 // doors name the interfaces by the ids of their objects.
@@ -127,7 +132,7 @@ var doors = []string{"http", "bus", "wire"}
 // Judge examines all events of the subscriber: of each object none is missing or there twice, and
 // enters and exits alternate. It is an error if an interface has acknowledged nothing.
 func (s *Survivor) Judge() (report Report, err error) {
-	report = Report{len(s.times), s.generation, len(s.events)}
+	report = Report{len(s.times), s.generation, len(s.events), map[string]int{}}
 	for _, door := range doors {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(s.times)), func(id string) bool { return strings.HasPrefix(id, door) }) {
 			return report, fmt.Errorf("no position was acknowledged by %s", door)
@@ -141,18 +146,21 @@ func (s *Survivor) Judge() (report Report, err error) {
 			Data struct {
 				Fence, Object struct{ ID string }
 				Seq           uint64
+				Reason        string
 			}
 		}
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
 			return report, err
 		}
+		report.Kinds[strings.TrimPrefix(e.Type, "paddock.fence.")+" "+e.Data.Reason]++
 		object, fence := e.Data.Object.ID, e.Data.Object.ID+"/"+e.Data.Fence.ID
 		if seqs[object]++; e.Data.Seq != seqs[object] {
 			return report, fmt.Errorf("event %d of %s where %d has to come: %s", e.Data.Seq, object, seqs[object], text)
 		}
-		if enters := e.Type == "paddock.fence.enter"; in[fence] == enters {
-			return report, fmt.Errorf("%s again: %s", e.Type, text)
-		} else {
+		if enters := e.Type == "paddock.fence.enter"; enters || e.Type == "paddock.fence.exit" {
+			if in[fence] == enters {
+				return report, fmt.Errorf("%s again: %s", e.Type, text)
+			}
 			in[fence] = enters
 		}
 	}
@@ -282,11 +290,53 @@ func (s *Survivor) byWire(ctx context.Context) error {
 	return nil
 }
 
-// edit moves a fence, or makes the set.
+// rule changes a rule: which objects it selects, what it tells, and its hours, which end with the
+// minute.
+func (s *Survivor) rule(ctx context.Context) error {
+	s.mu.Lock()
+	n := s.sent
+	s.mu.Unlock()
+	now := time.Now().UTC()
+	bodies := []string{
+		`{"set":"zone","detect":["enter","exit","dwell"],"dwell":{"after":"100ms","every":"50ms"}}`,
+		`{"set":"zone","objects":"http*","detect":["enter","exit","inside"],"inside":{"every":"200ms"}}`,
+		fmt.Sprintf(`{"set":"zone","active":{"zone":"UTC","week":{"mon-sun":["%s-%s"]}}}`, now.Format("15:04"), now.Add(time.Minute).Format("15:04")),
+		`{"set":"zone","fences":["a"],"detect":["enter","exit","outside"],"outside":{"every":"1s"}}`,
+	}
+	id := fmt.Sprint("r", n%3)
+	if n%7 == 0 {
+		_, err := s.call(ctx, http.MethodDelete, "v1/rules/"+id, "", new(string))
+		return err
+	}
+	_, err := s.call(ctx, http.MethodPut, "v1/rules/"+id, bodies[n%int64(len(bodies))], new(string))
+	return err
+}
+
+// policy changes the policy of the set.
+func (s *Survivor) policy(ctx context.Context) error {
+	s.mu.Lock()
+	n := s.sent
+	s.mu.Unlock()
+	bodies := []string{
+		`{"initial":"enter"}`, `{"initial":"enter","fixes":2}`, `{"initial":"enter","enter_after":"50ms","exit_after":"20ms"}`,
+		`{"initial":"enter","metres":10,"fixes":3,"sure":100}`, `{"initial":"enter","ttl":"100ms"}`,
+	}
+	_, err := s.call(ctx, http.MethodPut, "v1/sets/zone/policy", bodies[n%int64(len(bodies))], new(string))
+	return err
+}
+
+// edit moves a fence, or makes the set; now and then it changes a rule or the policy.
 func (s *Survivor) edit(ctx context.Context) error {
 	s.mu.Lock()
-	east := 0.6 + float64(s.sent%3)
+	east, turn := 0.6+float64(s.sent%3), s.edits%4
+	s.edits++
 	s.mu.Unlock()
+	switch {
+	case turn == 1 && s.Rules:
+		return s.rule(ctx)
+	case turn == 3 && s.Rules:
+		return s.policy(ctx)
+	}
 	const feature = `{"type":"Feature","id":%q,"properties":{},"geometry":{"type":"Polygon","coordinates":[[[-1,0],[%v,0],[%v,1],[-1,1],[-1,0]]]}}`
 	var done struct{ Generation uint64 }
 	_, err := s.call(ctx, http.MethodPut, "v1/sets/zone/fences/b", fmt.Sprintf(feature, "b", east, east), &done)
