@@ -179,8 +179,12 @@ func (o *object) dwellDeadline() (at Millis, ok bool) {
 				continue
 			}
 			mk := o.mark(Dwell, r, m.set, m.ref)
-			if t := o.threshold(r, m); t != never && (mk == nil || !mk.tried) && (!ok || t+o.lag() < at) {
-				at, ok = t+o.lag(), true
+			t := o.threshold(r, m)
+			if t == never || mk != nil && mk.tried {
+				continue
+			}
+			if t = max(t+o.lag(), o.era.at); !ok || t < at { // not before the rule was in force
+				at, ok = t, true
 			}
 		}
 	}
@@ -197,7 +201,8 @@ func (s *Shard) elapseDwell(o *object, due Millis, c *cause) {
 		set := o.era.view.find(m.set)
 		f := set.Snapshot.Fence(m.ref)
 		for _, r := range o.scope.of(m.set).rules {
-			if r.Detect.Has(rule.DwellTime) && r.Fences.Select(f.Key, f.Properties) {
+			mk := o.mark(Dwell, r, m.set, m.ref)
+			if r.Detect.Has(rule.DwellTime) && r.Fences.Select(f.Key, f.Properties) && (mk == nil || !mk.tried) {
 				s.dwell(o, set, r, k, due-o.lag(), s.holds(o, r, f), c)
 			}
 		}

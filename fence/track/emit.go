@@ -50,6 +50,9 @@ func (s *Shard) finish(o *object, next *scope, c cause, events []Event) []Event 
 		s.detect(o, &c)
 	}
 	events = s.emit(o, &c, events)
+	if c.edited {
+		o.era = s.era
+	}
 	o.members = store(o.members, s.members)
 	if len(s.pending) > 0 || len(o.pending) > 0 {
 		o.pending = store(o.pending, s.pending)

@@ -66,7 +66,7 @@ func (s *Shard) forget(o *object, c *cause) {
 		}
 		switch {
 		case m.kind == Outside:
-			return r == nil || member >= 0 || m.ref == noFence && s.isInAny(m.set, r)
+			return r == nil || member >= 0 || s.isBack(&m, r)
 		case r != nil && member >= 0:
 			return false
 		case m.kind == ConditionBegin:
@@ -112,6 +112,15 @@ func (s *Shard) findMember(set SetID, ref fence.Ref) int {
 		}
 	}
 	return -1
+}
+
+// isBack reports whether an object is no longer outside of all fences that a rule selects, or the
+// one fence that it was outside of is gone.
+func (s *Shard) isBack(m *mark, r *rule.Rule) bool {
+	if m.ref == noFence {
+		return s.isInAny(m.set, r)
+	}
+	return s.view.find(m.set).Snapshot.Fence(m.ref) == nil
 }
 
 // isInAny reports whether the object is in a fence that a rule selects.

@@ -48,7 +48,6 @@ func (s *Shard) settle(o *object, next *scope, c cause, events []Event) []Event 
 		s.leave(o, &was[i], c.at, c)
 	}
 	events = s.finish(o, next, c, events)
-	o.era = s.era
 	s.refs = trim(s.refs)
 	return events
 }

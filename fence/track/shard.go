@@ -170,7 +170,8 @@ func (s *Shard) More() bool {
 
 // renew brings an object of another era to the shard's.
 func (s *Shard) renew(o *object, events []Event) []Event {
-	if o.era == s.era {
+	if o.era == s.era || o.gone {
+		o.era = s.era
 		return events
 	}
 	class := s.era.classAfter(o)

@@ -107,5 +107,9 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		o.silent = true
 		s.silent++
 	}
-	return s.finish(o, o.scope, c, events)
+	events = s.finish(o, o.scope, c, events)
+	if all && o.more != nil {
+		o.more.marks = nil
+	}
+	return events
 }
