@@ -363,7 +363,9 @@ func TestAgainstTheOracle(t *testing.T) {
 	if os.Getenv("PADDOCK_HISTORIES") == "" {
 		histories /= sampling.Slowdown
 	}
-	for seed := range uint64(histories) {
+	from := uint64(number(t, "PADDOCK_FROM", 0))
+	for n := range uint64(histories) {
+		seed := from + n
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			o := track.Options{}

@@ -59,7 +59,11 @@ func (p *Partition) Apply(j Job, members []int32, events []track.Event) []track.
 		events = p.apply(j, i, events)
 		for k := range events[n:] {
 			e := &events[n+k]
-			p.spent += 1 + (len(e.Props)+len(e.Fence.Properties))>>12
+			size := len(e.Props)
+			if e.Fence != nil { // of an object that is outside of all
+				size += len(e.Fence.Properties)
+			}
+			p.spent += 1 + size>>12
 		}
 	}
 	return events
