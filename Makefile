@@ -115,7 +115,7 @@ HISTORIES ?= 2000
 STEPS     ?= 5000
 
 .PHONY: adversarial-track
-adversarial-track: ## Compare the tracker with the slow one in HISTORIES (2000) random histories of STEPS (5000). Whole HOURS=2 instead: many times.
+adversarial-track: ## Compare the tracker with the slow one in HISTORIES (2000) random histories of STEPS (5000), again and again for HOURS (0).
 	end=$$((SECONDS + $${HOURS:-0} * 3600)); from=0; \
 	while :; do \
 	  PADDOCK_FROM=$$from PADDOCK_HISTORIES=$(HISTORIES) PADDOCK_STEPS=$(STEPS) \
