@@ -35,31 +35,31 @@ func (s *Shard) begin() {
 }
 
 // finish appends the events and stores the memberships and pending changes since begin. The
-// object has the scope next from then on.
-func (s *Shard) finish(o *object, next *scope, c cause, events []Event) []Event {
-	s.scope, s.view = next, o.era.view
+// object has the bond next from then on.
+func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
+	s.scope, s.view = next.scope, o.era.view
 	if c.edited {
 		s.view = s.era.view
 		s.reveal(o, o.scope, &c)
 	}
-	if o.more != nil && len(o.more.marks) > 0 {
+	if len(o.marks) > 0 {
 		s.forget(o, &c)
 	}
-	o.scope = next
-	if c.isFix() && next != nil {
+	if c.isFix() && next.scope != nil {
 		s.detect(o, &c)
 	}
 	events = s.emit(o, &c, events)
-	if c.edited {
-		o.era = s.era
-	}
+	o.bond = next
 	o.members = store(o.members, s.members)
-	if len(s.pending) > 0 || len(o.pending) > 0 {
-		o.pending = store(o.pending, s.pending)
-		s.arm(o)
-	} else if next != nil && next.dwells || o.slot > 0 {
+	changed := len(s.pending) > 0 || len(o.pending) > 0
+	if changed {
+		x := s.own(o)
+		x.pending = store(x.pending, s.pending)
+	}
+	if changed || o.slot > 0 || next.scope != nil && next.scope.dwells {
 		s.arm(o)
 	}
+	s.tidy(o)
 	s.members, s.pending = trim(s.members), trim(s.pending)
 	return events
 }

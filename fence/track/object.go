@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"paddock/fence/geometry"
-	"paddock/fence/track/rule"
 )
 
 // The bounds of standing still, as a person sees it on a map.
@@ -36,6 +35,9 @@ func (s State) String() string { return stateNames[s] }
 
 // object is the state of one object. Its shard owns it.
 type object struct {
+	*extra // noExtra for most objects
+	*bond
+
 	fleet, id string
 	handle    uint32
 	props     json.RawMessage
@@ -52,15 +54,7 @@ type object struct {
 	seq     uint64 // events so far
 	silent  bool
 	gone    bool         // removed; only its place in Shard.order is left
-	era     *era         // of the memberships
-	class   *rule.Class  // nil without rules
-	scope   *scope       // nil without rules
 	members []membership // ascending by set, then ref
-	pending []pending    // in the same order
-	more    *extra       // nil for most objects
-
-	due  Millis // earliest deadline, if slot is not 0
-	slot int    // place in Shard.timers, from 1
 
 	earlier, later *object // neighbours in the arrivalList
 }

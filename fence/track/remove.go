@@ -15,8 +15,11 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	events = s.catchUp(o, events)
 	events = s.renew(o, events)
 	events = s.leaveAll(o, cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}, events)
-	o.more = nil
-	s.arm(o)
+	if o.extra != &noExtra {
+		o.held, o.marks = nil, nil
+		s.arm(o)
+		o.extra = &noExtra
+	}
 	if o.silent {
 		s.silent--
 	}
@@ -24,7 +27,8 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	delete(s.objects, key{o.fleet, o.id})
 	// The place stays: nothing that walks over the objects meets a hole. As a silent object
 	// without memberships it is passed by.
-	o.gone, o.silent, o.members, o.pending, o.props = true, true, nil, nil, nil
+	o.bond = nil
+	o.gone, o.silent, o.members, o.props = true, true, nil, nil
 	s.free = append(s.free, o.handle)
 	s.numbers = max(s.numbers, o.seq)
 	return true, events
@@ -37,7 +41,7 @@ func (s *Shard) leaveAll(o *object, c cause, events []Event) []Event {
 	for i := range o.members {
 		s.leave(o, &o.members[i], c.at, c)
 	}
-	return s.finish(o, o.scope, c, events)
+	return s.finish(o, o.bond, c, events)
 }
 
 // place gives a new object its handle: one that is free, or the next.

@@ -53,16 +53,15 @@ func (s *Shard) Import(state []byte, v *View) error {
 // restore adds an object at the next handle; nil is a free one.
 func (s *Shard) restore(o *object) {
 	if o == nil {
-		o = &object{gone: true, silent: true}
+		o = &object{gone: true, silent: true, extra: &noExtra}
 	}
-	o.handle, o.era = uint32(len(s.order)), s.era
+	o.handle = uint32(len(s.order))
 	s.order = append(s.order, o)
 	if o.gone {
 		return
 	}
 	s.objects[key{o.fleet, o.id}] = o
-	o.class = s.era.classOf(o.fleet, o.id)
-	o.scope = s.era.scopeOf(o.class)
+	o.bond = s.era.bondOf(s.era.classOf(o.fleet, o.id))
 	if o.silent {
 		s.silent++
 	}
@@ -177,7 +176,7 @@ func (i *importer) object() *object {
 	if flags&flagTaken == 0 {
 		return nil
 	}
-	o := &object{fleet: i.text(), id: i.text(), point: i.point(), silent: flags&flagSilent != 0, moved: flags&flagMoved != 0}
+	o := &object{extra: &noExtra, fleet: i.text(), id: i.text(), point: i.point(), silent: flags&flagSilent != 0, moved: flags&flagMoved != 0}
 	o.time, o.arrived = Millis(i.int()), Millis(i.int())
 	o.anchor, o.anchorSince = i.point(), Millis(i.int())
 	o.seq = i.uint()
@@ -214,17 +213,18 @@ func (i *importer) fence() fenceID {
 
 // more reads the part of an object that few have.
 func (i *importer) more(o *object) {
+	x := extra{}
 	for range i.count(5) {
 		f, n := i.fence(), i.uint()
-		o.pending = append(o.pending, pending{
+		x.pending = append(x.pending, pending{
 			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
 			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
 		})
 	}
-	slices.SortFunc(o.pending, func(a, b pending) int {
+	slices.SortFunc(x.pending, func(a, b pending) int {
 		return (&membership{set: a.set, ref: a.ref}).compare(b.set, b.ref)
 	})
-	x := extra{outliers: outliers{count: int(min(i.uint(), believed-1)), point: i.point(), time: Millis(i.int())}}
+	x.outliers = outliers{count: int(min(i.uint(), believed-1)), point: i.point(), time: Millis(i.int())}
 	for range i.count(heldBytes) {
 		x.held = append(x.held, i.held(o))
 	}
@@ -236,7 +236,7 @@ func (i *importer) more(o *object) {
 		x.marks = append(x.marks, i.mark())
 	}
 	if !x.isEmpty() {
-		o.more = &x
+		o.extra = &x
 	}
 }
 

@@ -26,10 +26,10 @@ func (c *cause) isFix() bool { return c.fix }
 
 // settle compares the fences that hold the object with its memberships. It appends the
 // differences that the policies confirm as events, and stores the new memberships.
-// The object has the scope next from then on.
-func (s *Shard) settle(o *object, next *scope, c cause, events []Event) []Event {
+// The object has the bond next from then on.
+func (s *Shard) settle(o *object, next *bond, c cause, events []Event) []Event {
 	s.begin()
-	s.scope = next
+	s.scope = next.scope
 	was := o.members
 	for i := range s.era.view.Sets {
 		set := &s.era.view.Sets[i]

@@ -26,6 +26,7 @@ type Shard struct {
 	objects map[key]*object
 	order   []*object   // by handle; removed objects keep their places until these are reused
 	free    []uint32    // these places
+	spare   []*extra    // of objects that no longer need it
 	numbers uint64      // the last event of the objects that are gone had at most this Seq
 	heard   arrivalList // objects that are not silent, longest unheard first
 	silent  int
@@ -143,7 +144,9 @@ func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
 			events = s.renew(o, events)
 			work -= len(o.members)
 			s.next = (s.next + 1) % len(s.order)
-			s.behind--
+			if s.behind--; s.behind == 0 {
+				s.era.before = nil
+			}
 		default:
 			return events, false
 		}
@@ -170,21 +173,16 @@ func (s *Shard) More() bool {
 
 // renew brings an object of another era to the shard's.
 func (s *Shard) renew(o *object, events []Event) []Event {
-	if o.era == s.era || o.gone {
-		o.era = s.era
+	if o.gone || o.era == s.era {
 		return events
 	}
-	class := s.era.classAfter(o)
-	next := s.era.scopeOf(class)
-	switch {
-	case o.silent && len(o.members) == 0, next == o.scope && s.era.view.sameSets(o.era.view):
-		o.era, o.class, o.scope = s.era, class, next
+	next := s.era.bondOf(s.era.classAfter(o))
+	if o.silent && len(o.members) == 0 || next.scope == o.scope && s.era.view.sameSets(o.era.view) {
+		o.bond = next
 		return events
 	}
 	c := cause{edited: true, at: s.era.at, time: s.era.at, arrived: s.era.at}
-	events = s.settle(o, next, c, events)
-	o.class = class
-	return events
+	return s.settle(o, next, c, events)
 }
 
 func (s *Shard) hasRoom() bool {
@@ -196,11 +194,10 @@ func (s *Shard) hasRoom() bool {
 func (s *Shard) add(p *Position) *object {
 	o := &object{
 		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID),
-		arrived: p.Arrived, era: s.era, seq: s.numbers,
+		arrived: p.Arrived, extra: &noExtra, seq: s.numbers,
 		anchor: geometry.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
-	o.class = s.era.classOf(o.fleet, o.id)
-	o.scope = s.era.scopeOf(o.class)
+	o.bond = s.era.bondOf(s.era.classOf(o.fleet, o.id))
 	s.place(o)
 	s.objects[key{o.fleet, o.id}] = o
 	return o

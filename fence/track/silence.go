@@ -107,9 +107,10 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		o.silent = true
 		s.silent++
 	}
-	events = s.finish(o, o.scope, c, events)
-	if all && o.more != nil {
-		o.more.marks = nil
+	events = s.finish(o, o.bond, c, events)
+	if len(o.marks) > 0 && all {
+		o.marks = nil
+		s.tidy(o)
 	}
 	return events
 }

@@ -118,7 +118,7 @@ func (e *exporter) names() {
 		for i := range o.pending {
 			use(o.pending[i].set, o.pending[i].ref)
 		}
-		for _, m := range o.marks() {
+		for _, m := range o.marks {
 			if m.ref != noFence {
 				use(m.set, m.ref)
 			}
@@ -160,7 +160,7 @@ func (e *exporter) object(o *object) {
 		{o.speed.Known, flagSpeed},
 		{o.heading.Known, flagHeading},
 		{o.props != nil, flagProps},
-		{len(o.pending) > 0 || o.more != nil && !o.more.isEmpty(), flagMore},
+		{len(o.pending)+len(o.held)+len(o.marks)+o.outliers.count > 0, flagMore},
 	} {
 		if f.set {
 			flags |= f.flag
@@ -202,10 +202,7 @@ func (e *exporter) more(o *object) {
 		e.int(int64(p.first))
 		e.int(int64(p.due))
 	}
-	x := o.more
-	if x == nil {
-		x = &extra{}
-	}
+	x := o.extra
 	e.uint(uint64(x.outliers.count))
 	e.point(x.outliers.point)
 	e.int(int64(x.outliers.time))
@@ -230,14 +227,6 @@ func (e *exporter) mark(m *mark) {
 	}
 	e.int(int64(m.at))
 	e.int(int64(m.since))
-}
-
-// marks returns the marks of the object.
-func (o *object) marks() []mark {
-	if o.more == nil {
-		return nil
-	}
-	return o.more.marks
 }
 
 func bit(b bool) uint64 {
