@@ -49,7 +49,7 @@ const (
 // Apply folds one fix and appends the events that it causes: exits, then
 // enters, each by time of crossing, then load order.
 func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
-	o, known := s.objects[key{p.Fleet, p.ID}]
+	o, known := s.names.find(s.order, p.Fleet, p.ID)
 	switch {
 	case !known && !s.hasRoom():
 		return Full, events
@@ -150,7 +150,7 @@ func (s *Shard) hold(o *object, p *Position, events []Event) (Outcome, []Event) 
 		return s.late(), events
 	}
 	x.held = slices.Insert(x.held, at, held{*p, s.now + s.plan.hold})
-	x.held[at].Fleet, x.held[at].ID = o.fleet, o.id // not part of a longer text
+	x.held[at].Fleet, x.held[at].ID = *o.fleet, o.id // not part of a longer text
 	if len(x.held) > maxHeld {
 		events = s.releaseFirst(o, 1, events)
 	}

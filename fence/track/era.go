@@ -67,9 +67,9 @@ func (e *era) classAfter(o *object) *rule.Class {
 	case rules == earlier:
 		return o.class
 	case earlier == nil:
-		return rules.Class(o.fleet, o.id)
+		return rules.Class(*o.fleet, o.id)
 	}
-	return rules.Renew(o.class, earlier, o.fleet, o.id)
+	return rules.Renew(o.class, earlier, *o.fleet, o.id)
 }
 
 // scope is the meaning of the open rules of a class.

@@ -76,7 +76,7 @@ const smallShare = 0.25
 // beyond says how far beyond the boundary of a fence a contrary fix is. It measures only where
 // the last measure and the way since do not tell.
 func (p *pending) beyond(o *object, t *terms, set *TrackedSet, enter bool) certainty {
-	margin, certain := t.margins(o.accuracy)
+	margin, certain := t.margins(o.accuracy())
 	if margin == 0 && certain == 0 {
 		return counts
 	}

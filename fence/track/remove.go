@@ -7,7 +7,7 @@ package track
 // numbers than those before: where objects were removed, Seq of new ones begins behind the
 // highest of these.
 func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Event) {
-	o, known := s.objects[key{fleet, id}]
+	o, known := s.names.find(s.order, fleet, id)
 	if !known {
 		return false, events
 	}
@@ -24,7 +24,7 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 		s.silent--
 	}
 	s.heard.remove(o)
-	delete(s.objects, key{o.fleet, o.id})
+	s.names.remove(o)
 	// The place stays: nothing that walks over the objects meets a hole. As a silent object
 	// without memberships it is passed by.
 	o.bond = nil

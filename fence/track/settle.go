@@ -94,7 +94,7 @@ func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership
 // changes stay. New fences say nothing about an object that was silent before them.
 func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
 	if !c.edited {
-		if !t.ignores(o.accuracy) {
+		if !t.ignores(o.accuracy()) {
 			return true
 		}
 		for i := range o.pending {

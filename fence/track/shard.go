@@ -8,9 +8,6 @@ import (
 	"paddock/fence/track/rule"
 )
 
-// key names an object.
-type key struct{ fleet, id string }
-
 // Shard holds the state of some objects and folds what happens into events.
 // One goroutine at a time may use it.
 //
@@ -23,12 +20,13 @@ type Shard struct {
 
 	era     *era
 	now     Millis
-	objects map[key]*object
-	order   []*object   // by handle; removed objects keep their places until these are reused
-	free    []uint32    // these places
-	spare   []*extra    // of objects that no longer need it
-	numbers uint64      // the last event of the objects that are gone had at most this Seq
-	heard   arrivalList // objects that are not silent, longest unheard first
+	names   names
+	fleets  map[string]*string // one text for all objects of a fleet
+	order   []*object          // by handle; removed objects keep their places until these are reused
+	free    []uint32           // these places
+	spare   []*extra           // of objects that no longer need it
+	numbers uint64             // the last event of the objects that are gone had at most this Seq
+	heard   arrivalList        // objects that are not silent, longest unheard first
 	silent  int
 	timers  timers // objects that have deadlines
 
@@ -49,7 +47,7 @@ type Shard struct {
 
 // NewShard returns a shard without objects and without fences.
 func NewShard(o Options) *Shard {
-	s := &Shard{era: newEra(&View{}, 0, nil), objects: make(map[key]*object)}
+	s := &Shard{era: newEra(&View{}, 0, nil), names: newNames(), fleets: map[string]*string{}}
 	s.SetOptions(o)
 	return s
 }
@@ -193,12 +191,29 @@ func (s *Shard) hasRoom() bool {
 // a text that is longer than they are, and they stay for good.
 func (s *Shard) add(p *Position) *object {
 	o := &object{
-		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID),
+		fleet: s.fleetOf(p.Fleet), id: strings.Clone(p.ID),
 		arrived: p.Arrived, extra: &noExtra, seq: s.numbers,
 		anchor: geometry.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
-	o.bond = s.era.bondOf(s.era.classOf(o.fleet, o.id))
+	o.bond = s.era.bondOf(s.era.classOf(*o.fleet, o.id))
 	s.place(o)
-	s.objects[key{o.fleet, o.id}] = o
+	s.names.add(o)
 	return o
+}
+
+// maxFleets bounds the names of fleets that new objects share.
+const maxFleets = 4096
+
+// fleetOf returns the one text of a fleet's name.
+func (s *Shard) fleetOf(name string) *string {
+	known, ok := s.fleets[name]
+	if !ok {
+		if len(s.fleets) == maxFleets {
+			clear(s.fleets) // the objects keep theirs
+		}
+		text := strings.Clone(name)
+		known = &text
+		s.fleets[text] = known
+	}
+	return known
 }

@@ -156,9 +156,9 @@ func (e *exporter) object(o *object) {
 	}{
 		{o.silent, flagSilent},
 		{o.moved, flagMoved},
-		{o.accuracy.Known, flagAccuracy},
-		{o.speed.Known, flagSpeed},
-		{o.heading.Known, flagHeading},
+		{o.accuracy().Known, flagAccuracy},
+		{o.speed().Known, flagSpeed},
+		{o.heading().Known, flagHeading},
 		{o.props != nil, flagProps},
 		{len(o.pending)+len(o.held)+len(o.marks)+o.outliers.count > 0, flagMore},
 	} {
@@ -167,7 +167,7 @@ func (e *exporter) object(o *object) {
 		}
 	}
 	e.b = append(e.b, flags)
-	e.text(o.fleet)
+	e.text(*o.fleet)
 	e.text(o.id)
 	e.point(o.point)
 	e.int(int64(o.time))
@@ -175,16 +175,16 @@ func (e *exporter) object(o *object) {
 	e.point(o.anchor)
 	e.int(int64(o.anchorSince))
 	e.uint(o.seq)
-	e.measures(o.accuracy, o.speed, o.heading)
+	e.measures(o.accuracy(), o.speed(), o.heading())
 	if o.props != nil {
-		e.text(string(o.props))
+		e.text(string(*o.props))
 	}
 	e.uint(uint64(len(o.members)))
 	for i := range o.members {
 		m := &o.members[i]
 		e.uint(e.fences[fenceID{m.set, m.ref}])
 		e.int(int64(m.since))
-		e.uint(m.visit<<1 | bit(m.shown))
+		e.uint(m.told)
 	}
 	if flags&flagMore != 0 {
 		e.more(o)
