@@ -1,6 +1,7 @@
 package track
 
 import (
+	"math"
 	"slices"
 
 	"paddock/fence/geometry"
@@ -201,6 +202,10 @@ func (s *Shard) isOutlier(o *object, p *Position) (outlier, trusted bool) {
 
 // isReachable reports whether an object gets from a to b at this speed.
 func isReachable(a, b geometry.Point, took Millis, speed float64) bool {
+	reach := float64(max(took, minStep)) * speed / 1000
+	if degreeMetres*(math.Abs(b.Lon-a.Lon)+math.Abs(b.Lat-a.Lat)) <= reach { // by far
+		return true
+	}
 	m := geometry.MetricAt(a)
-	return m.To(b)*1000 <= float64(max(took, minStep))*speed
+	return m.To(b) <= reach
 }

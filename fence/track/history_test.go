@@ -516,3 +516,45 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations a fix", n)
 	}
 }
+
+// A state that the program before wrote is read: its objects are in the same fences, and go on.
+func TestImportOfVersion1(t *testing.T) {
+	state, err := os.ReadFile("testdata/state-v1.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, track.Options{Initial: track.InitialEnter, TTL: time.Minute}, square("a", 0, 0, 1), square("b", 0, 0, 2))
+	if err := w.shard.Import(state, w.view()); err != nil {
+		t.Fatal(err)
+	}
+	if w.shard.Len() != 4 || w.shard.Silent() != 1 {
+		t.Errorf("%d objects, %d silent", w.shard.Len(), w.shard.Silent())
+	}
+	var found []string
+	for _, o := range w.shard.Select(nil, track.FenceName{}, nil) {
+		line := fmt.Sprint(o.ID, " ", o.State, " ", o.Time, " ", string(o.Props), " ", o.Speed, " ", o.Accuracy)
+		for _, v := range o.Fences {
+			line += fmt.Sprint(" ", v.Fence.Key, " since ", v.Since, " visit ", v.Visit)
+		}
+		found = append(found, line)
+	}
+	want := []string{
+		"o moving 64000  {0 false} {0 false} a since 64000 visit 5 b since 64000 visit 6",
+		`p dwelling 63000 {"k":1} {3 true} {7 true} b since 63000 visit 3`,
+		"q unknown 64500  {0 false} {0 false} a since 64500 visit 3 b since 64500 visit 4",
+		"silent silent 4000  {0 false} {0 false}",
+	}
+	slices.Sort(found)
+	if !slices.Equal(found, want) {
+		t.Errorf("got %q\nwant %q", found, want)
+	}
+	expect(t, w.fix(70, 5, 5), "exit a 1m4.667s move, exit b 1m6s move")
+	expect(t, w.advance(124_500), "exit a 2m4.5s ttl, exit b 2m4.5s ttl, exit b 2m4.5s ttl")
+	again, err := w.shard.Export(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := track.NewShard(track.Options{}).Import(again, w.view()); err != nil {
+		t.Error(err)
+	}
+}
