@@ -111,6 +111,22 @@ test-overload: ## Overload a tunnel's service, and its link, for a second each, 
 adversarial: ## Compare every kind of index with exact arithmetic at POINTS (10000000) hard points.
 	PADDOCK_POINTS=$(POINTS) $(GO) test -v -count 1 -timeout 6h -run TestAdversarial $(TESTFLAGS) ./fence
 
+HISTORIES ?= 2000
+STEPS     ?= 5000
+
+.PHONY: adversarial-track
+adversarial-track: ## Compare the tracker with the slow one in HISTORIES (2000) random histories of STEPS (5000), again and again for HOURS (0).
+	end=$$((SECONDS + $${HOURS:-0} * 3600)); from=0; \
+	while :; do \
+	  PADDOCK_FROM=$$from PADDOCK_HISTORIES=$(HISTORIES) PADDOCK_STEPS=$(STEPS) \
+	    $(GO) test -count 1 -timeout 6h -run TestAgainstTheOracle $(TESTFLAGS) ./fence/track; \
+	  from=$$((from + $(HISTORIES))); [ $$SECONDS -lt $$end ] || break; \
+	done
+
+.PHONY: mutate-track
+mutate-track: ## Change each rule of the tracker in turn, and see that its tests fail.
+	PADDOCK_MUTATE=1 $(GO) test -count 1 -timeout 2h -run 'TestMutations' $(TESTFLAGS) ./fence/track
+
 .PHONY: bursts
 bursts: ## Send what causes millions of events, and print the memory and the waiting that they take.
 	PADDOCK_BURSTS=1 $(GO) test -v -count 1 -timeout 1h -run 'TestBursts' $(TESTFLAGS) ./cmd/paddock

@@ -1,7 +1,6 @@
 package fence_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -55,7 +54,7 @@ func TestWithin(t *testing.T) {
 			for ref, f := range snap.All() {
 				want := min(math.Abs(f.Distance(p)), most)
 				if got := snap.Within(ref, p.Lon, p.Lat, most); got != want {
-					t.Fatal(fmt.Sprintf("%s %s at %v: %v, want %v", kind, f.Key, p, got, want))
+					t.Fatalf("%s %s at %v: %v, want %v", kind, f.Key, p, got, want)
 				}
 			}
 		}

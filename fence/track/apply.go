@@ -1,6 +1,7 @@
 package track
 
 import (
+	"math"
 	"slices"
 
 	"paddock/fence/geometry"
@@ -8,10 +9,20 @@ import (
 
 // extra is the part of an object's state that few objects have.
 type extra struct {
-	held     []held // by time of the fix
+	pending  []pending // in the order of the memberships
+	held     []held    // by time of the fix
 	outliers outliers
 	marks    []mark // of rules
+
+	due  Millis // earliest deadline, if slot is not 0
+	slot int    // place in Shard.timers, from 1
 }
+
+// noExtra is that of an object that has none of it. It is not changed.
+var noExtra extra
+
+// maxSpare bounds the extras that a shard keeps for other objects.
+const maxSpare = 256
 
 // held is a fix that waits for older ones.
 type held struct {
@@ -39,7 +50,7 @@ const (
 // Apply folds one fix and appends the events that it causes: exits, then
 // enters, each by time of crossing, then load order.
 func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
-	o, known := s.objects[key{p.Fleet, p.ID}]
+	o, known := s.names.find(s.order, p.Fleet, p.ID)
 	switch {
 	case !known && !s.hasRoom():
 		return Full, events
@@ -85,12 +96,12 @@ func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome
 		o.silent, c.unseen = false, true
 		s.silent--
 	}
-	if o.more != nil {
-		o.more.outliers = outliers{}
+	if o.outliers.count > 0 {
+		o.outliers = outliers{}
 	}
 	o.take(p, s.now)
 	s.heard.touch(o)
-	return Accepted, s.settle(o, o.scope, c, events)
+	return Accepted, s.settle(o, o.bond, c, events)
 }
 
 // late is the outcome of a fix that is not newer than the last one.
@@ -101,27 +112,46 @@ func (s *Shard) late() Outcome {
 	return Late
 }
 
-func (x *extra) isEmpty() bool { return len(x.held)+len(x.marks)+x.outliers.count == 0 }
+func (x *extra) isEmpty() bool {
+	return len(x.pending)+len(x.held)+len(x.marks)+x.outliers.count+x.slot == 0
+}
 
-func (o *object) isHolding() bool { return o.more != nil && len(o.more.held) > 0 }
+func (o *object) isHolding() bool { return len(o.held) > 0 }
 
-// extra returns the state that few objects have, for a change.
-func (o *object) extra() *extra {
-	if o.more == nil {
-		o.more = &extra{}
+// own returns the state that few objects have, for a change.
+func (s *Shard) own(o *object) *extra {
+	if o.extra != &noExtra {
+		return o.extra
 	}
-	return o.more
+	if n := len(s.spare); n > 0 {
+		o.extra, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		o.extra = &extra{}
+	}
+	return o.extra
+}
+
+// tidy takes the extra state of an object away if there is nothing in it.
+func (s *Shard) tidy(o *object) {
+	x := o.extra
+	if x == &noExtra || !x.isEmpty() {
+		return
+	}
+	if o.extra = &noExtra; len(s.spare) < maxSpare && cap(x.pending) <= keptRoom {
+		*x = extra{pending: x.pending[:0]}
+		s.spare = append(s.spare, x)
+	}
 }
 
 // hold keeps a fix until no older ones are expected.
 func (s *Shard) hold(o *object, p *Position, events []Event) (Outcome, []Event) {
-	x := o.extra()
+	x := s.own(o)
 	at, twice := slices.BinarySearchFunc(x.held, p.Time, func(h held, t Millis) int { return int(h.Time - t) })
 	if twice || p.Time <= o.time {
 		return s.late(), events
 	}
 	x.held = slices.Insert(x.held, at, held{*p, s.now + s.plan.hold})
-	x.held[at].Fleet, x.held[at].ID = o.fleet, o.id // not part of a longer text
+	x.held[at].Fleet, x.held[at].ID = *o.fleet, o.id // not part of a longer text
 	if len(x.held) > maxHeld {
 		events = s.releaseFirst(o, 1, events)
 	}
@@ -134,21 +164,21 @@ func (s *Shard) release(o *object, due Millis, events []Event) []Event {
 	if !o.isHolding() {
 		return events
 	}
-	n := len(o.more.held)
-	for n > 0 && o.more.held[n-1].until > due {
+	n := len(o.held)
+	for n > 0 && o.held[n-1].until > due {
 		n--
 	}
 	return s.releaseFirst(o, n, events)
 }
 
 func (s *Shard) releaseFirst(o *object, n int, events []Event) []Event {
-	ready := o.more.held[:n]
+	ready := o.held[:n]
 	for i := range ready {
 		events = s.admit(o, &ready[i].Position, events)
 	}
-	o.more.held = slices.Delete(o.more.held, 0, n)
-	if len(o.more.held) == 0 {
-		o.more.held = nil
+	o.held = slices.Delete(o.held, 0, n)
+	if len(o.held) == 0 {
+		o.held = nil
 	}
 	return events
 }
@@ -160,7 +190,7 @@ func (s *Shard) isOutlier(o *object, p *Position) (outlier, trusted bool) {
 	if limit == 0 || isReachable(o.point, at, p.Time-o.time, limit) {
 		return false, false
 	}
-	row := &o.extra().outliers
+	row := &s.own(o).outliers
 	if row.count > 0 && p.Time > row.time && isReachable(row.point, at, p.Time-row.time, limit) {
 		row.count++
 	} else {
@@ -172,6 +202,10 @@ func (s *Shard) isOutlier(o *object, p *Position) (outlier, trusted bool) {
 
 // isReachable reports whether an object gets from a to b at this speed.
 func isReachable(a, b geometry.Point, took Millis, speed float64) bool {
+	reach := float64(max(took, minStep)) * speed / 1000
+	if degreeMetres*(math.Abs(b.Lon-a.Lon)+math.Abs(b.Lat-a.Lat)) <= reach { // by far
+		return true
+	}
 	m := geometry.MetricAt(a)
-	return m.To(b)*1000 <= float64(max(took, minStep))*speed
+	return m.To(b) <= reach
 }

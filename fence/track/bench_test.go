@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"paddock/fence"
@@ -127,4 +128,36 @@ func busPlaces(b testing.TB) (places []geometry.Point) {
 		places = append(places, geometry.Point{Lon: f.Geometry.Coordinates[0], Lat: f.Geometry.Coordinates[1]})
 	}
 	return places
+}
+
+// BenchmarkState reports the memory of an object: of a million vehicles at the places of real buses,
+// after three fixes each.
+func BenchmarkState(b *testing.B) {
+	const objects = 1_000_000
+	v := cityView(b, "steady")
+	vehicles := newFleet(b, objects)
+	before := heap()
+	shard := track.NewShard(track.Options{})
+	shard.SetView(v, 0)
+	var events []track.Event
+	for i := range 3 * objects {
+		p := vehicles.next()
+		p.Time = 1_700_000_000_000 + track.Millis(i/objects)*1000
+		p.Arrived = p.Time + 50
+		_, events = shard.Apply(p, events[:0])
+	}
+	for b.Loop() { // the memory does not depend on time
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(heap()-before)/objects, "B/object")
+	runtime.KeepAlive(vehicles)
+	runtime.KeepAlive(shard)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -11,7 +11,7 @@ import (
 // detectCross adds the events of fences that the path between two fixes passes through or over.
 func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c *cause) {
 	silent := t.ttl > 0 && c.heard+t.ttl <= s.now
-	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap || t.ignores(o.accuracy) {
+	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap || t.ignores(o.accuracy()) {
 		return
 	}
 	s.refs = set.Snapshot.AppendAlong(s.refs[:0], c.from, o.point)
@@ -29,7 +29,7 @@ func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c
 
 // isBeside reports whether both fixes are outside of a fence, by the margin of the policy.
 func (o *object) isBeside(t *terms, f *fence.Fence, c *cause) bool {
-	margin, _ := t.margins(o.accuracy)
+	margin, _ := t.margins(o.accuracy())
 	for _, p := range [...]geometry.Point{c.from, o.point} {
 		if f.Geometry.Contains(p) || margin > 0 && -f.Distance(p) < margin {
 			return false

@@ -41,7 +41,7 @@ func (s *Shard) detectMember(o *object, set *TrackedSet, r *rule.Rule, member in
 		return
 	}
 	holds := s.holds(o, r, f)
-	if r.Detect.Has(rule.Inside) && holds && o.repeats(Inside, r, set.ID, m.ref, r.Inside.Every) {
+	if r.Detect.Has(rule.Inside) && holds && s.repeats(o, Inside, r, set.ID, m.ref, r.Inside.Every) {
 		s.note(Inside, c.reason, set, m.ref, r, c.at, m.since, member)
 	}
 	if r.Detect.Has(rule.DwellTime) {
@@ -52,7 +52,7 @@ func (s *Shard) detectMember(o *object, set *TrackedSet, r *rule.Rule, member in
 	}
 	switch mk := o.mark(ConditionBegin, r, set.ID, m.ref); {
 	case holds && mk == nil:
-		mk, _ = o.makeMark(ConditionBegin, r, set.ID, m.ref)
+		mk, _ = s.makeMark(o, ConditionBegin, r, set.ID, m.ref)
 		mk.at = c.at
 		s.note(ConditionBegin, c.reason, set, m.ref, r, c.at, c.at, member)
 	case !holds && mk != nil:
@@ -71,11 +71,11 @@ func (s *Shard) note(kind Kind, reason Reason, set *TrackedSet, ref fence.Ref, r
 }
 
 // repeats reports whether an event that comes at each fix is due, and remembers that it came.
-func (o *object) repeats(kind Kind, r *rule.Rule, set SetID, ref fence.Ref, every time.Duration) bool {
+func (s *Shard) repeats(o *object, kind Kind, r *rule.Rule, set SetID, ref fence.Ref, every time.Duration) bool {
 	if every == 0 {
 		return true
 	}
-	m, isNew := o.makeMark(kind, r, set, ref)
+	m, isNew := s.makeMark(o, kind, r, set, ref)
 	if !isNew && o.time-m.at < Millis(every.Milliseconds()) {
 		return false
 	}
@@ -101,7 +101,7 @@ func (s *Shard) detectOutside(o *object, set *TrackedSet, r *rule.Rule, c *cause
 
 // outside adds an event of an object that is not in a fence, or in none.
 func (s *Shard) outside(o *object, set *TrackedSet, ref fence.Ref, r *rule.Rule, c *cause) {
-	m, isNew := o.makeMark(Outside, r, set.ID, ref)
+	m, isNew := s.makeMark(o, Outside, r, set.ID, ref)
 	if isNew {
 		m.since, m.at = s.leftAt(set.ID, ref, r, c.at), never
 	}
@@ -149,7 +149,7 @@ func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now 
 	if at > now {
 		return
 	}
-	mk, _ := o.makeMark(Dwell, r, set.ID, m.ref)
+	mk, _ := s.makeMark(o, Dwell, r, set.ID, m.ref)
 	if mk.at, mk.tried = at, !holds; !holds {
 		return
 	}
@@ -179,8 +179,12 @@ func (o *object) dwellDeadline() (at Millis, ok bool) {
 				continue
 			}
 			mk := o.mark(Dwell, r, m.set, m.ref)
-			if t := o.threshold(r, m); t != never && (mk == nil || !mk.tried) && (!ok || t+o.lag() < at) {
-				at, ok = t+o.lag(), true
+			t := o.threshold(r, m)
+			if t == never || mk != nil && mk.tried {
+				continue
+			}
+			if t = max(t+o.lag(), o.era.at); !ok || t < at { // not before the rule was in force
+				at, ok = t, true
 			}
 		}
 	}
@@ -197,7 +201,8 @@ func (s *Shard) elapseDwell(o *object, due Millis, c *cause) {
 		set := o.era.view.find(m.set)
 		f := set.Snapshot.Fence(m.ref)
 		for _, r := range o.scope.of(m.set).rules {
-			if r.Detect.Has(rule.DwellTime) && r.Fences.Select(f.Key, f.Properties) {
+			mk := o.mark(Dwell, r, m.set, m.ref)
+			if r.Detect.Has(rule.DwellTime) && r.Fences.Select(f.Key, f.Properties) && (mk == nil || !mk.tried) {
 				s.dwell(o, set, r, k, due-o.lag(), s.holds(o, r, f), c)
 			}
 		}

@@ -35,28 +35,31 @@ func (s *Shard) begin() {
 }
 
 // finish appends the events and stores the memberships and pending changes since begin. The
-// object has the scope next from then on.
-func (s *Shard) finish(o *object, next *scope, c cause, events []Event) []Event {
-	s.scope, s.view = next, o.era.view
+// object has the bond next from then on.
+func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
+	s.scope, s.view = next.scope, o.era.view
 	if c.edited {
 		s.view = s.era.view
 		s.reveal(o, o.scope, &c)
 	}
-	if o.more != nil && len(o.more.marks) > 0 {
+	if len(o.marks) > 0 {
 		s.forget(o, &c)
 	}
-	o.scope = next
-	if c.isFix() && next != nil {
+	if c.isFix() && next.scope != nil {
 		s.detect(o, &c)
 	}
 	events = s.emit(o, &c, events)
+	o.bond = next
 	o.members = store(o.members, s.members)
-	if len(s.pending) > 0 || len(o.pending) > 0 {
-		o.pending = store(o.pending, s.pending)
-		s.arm(o)
-	} else if next != nil && next.dwells || o.slot > 0 {
+	changed := len(s.pending) > 0 || len(o.pending) > 0
+	if changed {
+		x := s.own(o)
+		x.pending = store(x.pending, s.pending)
+	}
+	if changed || o.slot > 0 || next.scope != nil && next.scope.dwells {
 		s.arm(o)
 	}
+	s.tidy(o)
 	s.members, s.pending = trim(s.members), trim(s.pending)
 	return events
 }
@@ -75,6 +78,9 @@ func store[T any](dst, src []T) []T {
 	if cap(dst) > keptRoom && cap(dst) > 4*len(src) {
 		dst = nil
 	}
+	if cap(dst) < len(src) { // no more than that
+		dst = make([]T, 0, len(src))
+	}
 	return append(dst[:0], src...)
 }
 
@@ -90,7 +96,7 @@ func trim[T any](s []T) []T {
 func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
 	set := o.era.view.find(m.set)
 	f := set.Snapshot.Fence(m.ref)
-	if !m.shown || !s.tells(o, o.scope.of(m.set), rule.Exit, f) {
+	if !m.shown() || !s.tells(o, o.scope.of(m.set), rule.Exit, f) {
 		return
 	}
 	reason := c.reason
@@ -101,7 +107,7 @@ func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
 	// behind; it does not end before it began.
 	s.changes = append(s.changes, change{
 		kind: Exit, reason: reason, set: set, ref: m.ref, fence: f,
-		at: max(at, m.since), since: m.since, visit: m.visit, member: -1,
+		at: max(at, m.since), since: m.since, visit: m.visit(), member: -1,
 	})
 }
 
@@ -137,9 +143,9 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial
 	}
 	f := set.Snapshot.Fence(ref)
 	x := s.scope.of(set.ID)
-	m := membership{set: set.ID, ref: ref, since: at, shown: x.shows(f)}
+	m := newMembership(set.ID, ref, at, x.shows(f))
 	s.members = append(s.members, m)
-	if !m.shown || !s.tells(o, x, rule.Enter, f) {
+	if !m.shown() || !s.tells(o, x, rule.Enter, f) {
 		return
 	}
 	if reason == FirstSeen {
@@ -180,13 +186,13 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		visit := ch.visit
 		if ch.kind == Enter {
 			visit = o.seq
-			s.members[ch.member].visit = visit
+			s.members[ch.member] = s.members[ch.member].as(visit, true)
 		} else if ch.member >= 0 {
-			visit = s.members[ch.member].visit
+			visit = s.members[ch.member].visit()
 		}
 		e := Event{
 			Kind: ch.kind, Reason: ch.reason, Set: ch.set.Name, Fence: ch.fence, Rule: ch.rule,
-			Fleet: o.fleet, ID: o.id, Props: o.props,
+			Fleet: *o.fleet, ID: o.id, Props: o.properties(),
 			Point: o.point, At: ch.at, Time: c.time, Since: ch.since,
 			Arrived: c.arrived, Seq: o.seq, Visit: visit, Left: ch.left, Direction: ch.direction,
 		}

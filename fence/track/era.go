@@ -12,20 +12,19 @@ type era struct {
 	view   *View
 	at     Millis // its beginning
 	flip   Millis // when a rule opens or closes next; 0: never
-	scopes map[*rule.Class]*scope
-	before *era // whose scopes stay those of a class if nothing changes
+	bonds  map[*rule.Class]*bond
+	before *era // whose scope stays that of a class if nothing changes
 }
 
 // newEra returns the era of a view from a time on.
 func newEra(v *View, at Millis, before *era) *era {
-	e := &era{view: v, at: at, before: before}
+	e := &era{view: v, at: at, before: before, bonds: map[*rule.Class]*bond{}}
 	if before != nil {
 		before.before = nil
 	}
 	if v.Rules == nil {
 		return e
 	}
-	e.scopes = map[*rule.Class]*scope{}
 	for _, r := range v.scheduled() {
 		if next, _, changes := r.Active.Next(at.Time()); changes {
 			if t := MillisOf(next); e.flip == 0 || t < e.flip {
@@ -68,9 +67,9 @@ func (e *era) classAfter(o *object) *rule.Class {
 	case rules == earlier:
 		return o.class
 	case earlier == nil:
-		return rules.Class(o.fleet, o.id)
+		return rules.Class(*o.fleet, o.id)
 	}
-	return rules.Renew(o.class, earlier, o.fleet, o.id)
+	return rules.Renew(o.class, earlier, *o.fleet, o.id)
 }
 
 // scope is the meaning of the open rules of a class.
@@ -94,22 +93,30 @@ var everything = setScope{tracked: true, builtin: true, detects: rule.Enter | ru
 // nothing is the scope of a set that the view does not have.
 var nothing setScope
 
-// scopeOf returns the scope of a class; nil without rules.
-func (e *era) scopeOf(c *rule.Class) *scope {
-	if e.view.Rules == nil {
-		return nil
+// bond is what the objects of a class have in common in an era: nearly all of a shard share one.
+type bond struct {
+	era   *era
+	class *rule.Class // nil without rules
+	scope *scope      // nil without rules
+}
+
+// bondOf returns the bond of a class.
+func (e *era) bondOf(c *rule.Class) *bond {
+	b, known := e.bonds[c]
+	if known {
+		return b
 	}
-	sc, known := e.scopes[c]
-	if !known {
-		sc = e.compile(c)
+	b = &bond{era: e, class: c}
+	if c != nil {
+		b.scope = e.compile(c)
 		if e.before != nil {
-			if old := e.before.scopes[c]; old != nil && old.equal(sc) {
-				sc = old
+			if old := e.before.bonds[c]; old != nil && old.scope.equal(b.scope) {
+				b.scope = old.scope
 			}
 		}
-		e.scopes[c] = sc
 	}
-	return sc
+	e.bonds[c] = b
+	return b
 }
 
 // compile returns the scope of a class.

@@ -2,6 +2,7 @@ package track_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -17,6 +18,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/internal/sampling"
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 )
 
 // spread is the tracker under test, with its objects on n shards, beside the oracle.
@@ -24,7 +26,9 @@ type spread struct {
 	options track.Options
 	sets    []*fence.Set
 	policy  []*track.Policy // of the sets
-	abrupt  bool            // new views come before the work that is due
+	rules   *rule.Table
+	abrupt  bool          // new views come before the work that is due
+	told    []track.Event // by the last step
 	shards  []*track.Shard
 	oracle  *oracle
 }
@@ -52,7 +56,7 @@ func (s *spread) part(id string) int {
 }
 
 func (s *spread) view() *track.View {
-	v := &track.View{}
+	v := &track.View{Rules: s.rules}
 	for i, set := range s.sets {
 		v.Sets = append(v.Sets, track.TrackedSet{ID: track.SetID(i), Name: set.Name(), Snapshot: set.Snapshot(), Policy: s.policy[i]})
 	}
@@ -66,6 +70,8 @@ type step struct {
 	set, key string
 	fence    *fence.Fence // nil, with a key: the fence is deleted
 	policy   *track.Policy
+	rule     *oracleRule
+	dropRule string
 	now      track.Millis
 }
 
@@ -79,30 +85,40 @@ func (s *spread) play(t testing.TB, st *step) (got, want []string) {
 			events = settled(shard, events)
 		}
 	}
+	if s.rules != nil { // schedules open and close at their time
+		want = s.oracle.advance(st.now)
+		each(func(shard *track.Shard) { shard.Advance(st.now) })
+	}
 	switch {
 	case st.position != nil:
-		var outcome, expected track.Outcome
-		expected, want = s.oracle.apply(st.position)
-		outcome, events = s.shards[s.part(st.position.ID)].Apply(st.position, nil)
-		if outcome != expected {
+		var outcome track.Outcome
+		expected, more := s.oracle.apply(st.position)
+		want = append(want, more...)
+		outcome, events = s.shards[s.part(st.position.ID)].Apply(st.position, events)
+		if outcome != expected && !s.abrupt {
 			t.Errorf("outcome %v, want %v", outcome, expected)
 		}
 	case st.remove != "":
-		want = s.oracle.remove(st.remove, st.now)
-		_, events = s.shards[s.part(st.remove)].Remove("f", st.remove, st.now, nil)
-	case st.key != "" || st.policy != nil:
-		want = s.oracle.edit(st.now, func() { s.change(t, st) })
+		want = append(want, s.oracle.remove(st.remove, st.now)...)
+		_, events = s.shards[s.part(st.remove)].Remove("f", st.remove, st.now, events)
+	case st.key != "" || st.policy != nil || st.rule != nil || st.dropRule != "":
+		want = append(want, s.oracle.edit(st.now, func() { s.change(t, st) })...)
 		if !s.abrupt { // what is due goes by the policies before
 			each(func(shard *track.Shard) { shard.Advance(st.now) })
 		}
 		v := s.view()
 		each(func(shard *track.Shard) { shard.SetView(v, st.now) })
 	default:
-		want = s.oracle.advance(st.now)
+		want = append(want, s.oracle.advance(st.now)...)
 		each(func(shard *track.Shard) { shard.Advance(st.now) })
 	}
+	s.told = events
 	for i := range events {
-		got = append(got, describe(&events[i], fenceName{events[i].Set, events[i].Fence.Key}))
+		name := fenceName{set: events[i].Set}
+		if f := events[i].Fence; f != nil {
+			name.key = f.Key
+		}
+		got = append(got, describe(&events[i], name))
 	}
 	byObject := func(a, b string) int { return strings.Compare(a[:strings.Index(a, "#")], b[:strings.Index(b, "#")]) }
 	slices.SortStableFunc(got, byObject)
@@ -112,6 +128,10 @@ func (s *spread) play(t testing.TB, st *step) (got, want []string) {
 
 // change makes the step's change of the fences, in the sets and for the oracle.
 func (s *spread) change(t testing.TB, st *step) {
+	if st.rule != nil || st.dropRule != "" {
+		s.changeRules(t, st)
+		return
+	}
 	at := slices.Index(sets, st.set)
 	set := s.sets[at]
 	if st.policy != nil {
@@ -127,6 +147,31 @@ func (s *spread) change(t testing.TB, st *step) {
 		t.Fatal(err)
 	}
 	s.oracle.put(st.set, *st.fence)
+}
+
+// changeRules puts or deletes a rule.
+func (s *spread) changeRules(t testing.TB, st *step) {
+	var list []oracleRule
+	if s.rules == nil {
+		s.rules, _ = rule.NewTable(nil)
+	} else {
+		list = slices.Clone(*s.oracle.rules)
+	}
+	id := st.dropRule
+	if st.rule != nil {
+		id = st.rule.ID
+	}
+	list = slices.DeleteFunc(list, func(r oracleRule) bool { return r.ID == id })
+	if st.rule != nil {
+		next, err := s.rules.Put(st.rule.Rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.rules, list = next, append(list, *st.rule)
+	} else {
+		s.rules = s.rules.Delete(id)
+	}
+	s.oracle.rules = &list
 }
 
 // move exports every shard, and goes on with new ones that import the states.
@@ -152,7 +197,8 @@ func (s *spread) move(t *testing.T) {
 type history struct {
 	*rand.Rand
 	now      track.Millis
-	policies bool                      // the sets have policies, and the fences are small
+	policies bool // the sets have policies, and the fences are small
+	rules    bool
 	unit     float64                   // degrees of the side of a small fence
 	place    map[string]geometry.Point // of each object, in units
 }
@@ -175,6 +221,8 @@ func (h *history) next() *step {
 	case what < 34 && h.policies:
 		p := h.policy()
 		return &step{set: sets[h.IntN(2)], policy: &p, now: h.now}
+	case what < 35 && h.rules:
+		return h.rule()
 	case what < 36:
 		h.now += track.Millis(h.IntN(20_000))
 		return &step{now: h.now}
@@ -186,6 +234,9 @@ func (h *history) next() *step {
 			side *= 1.25
 		}
 		sq := square(st.key, float64(h.IntN(4))*side, float64(h.IntN(4))*side, float64(1+h.IntN(2))*side)
+		if h.rules {
+			sq.Properties = pick(h, json.RawMessage(`{"kind":"x"}`), json.RawMessage(`{"kind":"y"}`), nil)
+		}
 		st.fence = &sq
 	}
 	return st
@@ -235,6 +286,62 @@ func (h *history) policy() track.Policy {
 	}
 }
 
+// rule draws a rule, or the end of one.
+func (h *history) rule() *step {
+	st := &step{now: h.now}
+	id := fmt.Sprint("r", h.IntN(5))
+	if h.IntN(4) == 0 {
+		st.dropRule = id
+		return st
+	}
+	objects := pick(h, "*", "*", "o?", "o3", "*1", "x")
+	fences := pick(h, `"*"`, `"*"`, `["z0","z3","z4"]`, `{"where":{"kind":"x"}}`)
+	detect := pick(h, `"enter","exit"`, `"enter"`, `"exit"`, `"inside"`, `"outside"`, `"cross","exit"`, `"dwell"`, `"enter","exit","inside","outside","cross","dwell"`)
+	when := pick(h, "", "", "speed > 1", "object.n == 3", `fence.kind == "x"`)
+	if when != "" && h.IntN(2) == 0 {
+		detect += `,"condition"`
+	}
+	schedule := pick(h, schedules...)
+	text := fmt.Sprintf(`{"id":%q,"set":%q,"objects":%q,"fences":%s,"detect":[%s],"active":%s,"enabled":%v`,
+		id, sets[h.IntN(2)], objects, fences, detect, schedule.text, h.IntN(9) > 0)
+	if strings.Contains(detect, "dwell") {
+		text += pick(h, `,"dwell":{"after":"5s"}`, `,"dwell":{"after":"20s","every":"10s"}`)
+	}
+	if strings.Contains(detect, "inside") {
+		text += pick(h, "", `,"inside":{"every":"9s"}`)
+	}
+	if strings.Contains(detect, "outside") {
+		text += pick(h, "", `,"outside":{"every":"9s"}`)
+	}
+	if when != "" {
+		text += fmt.Sprintf(`,"when":%q`, when)
+	}
+	parsed, err := rule.Parse([]byte(text + "}"))
+	if err != nil {
+		panic(fmt.Sprint(text, ": ", err))
+	}
+	st.rule = &oracleRule{Rule: parsed, selects: selectors[objects], when: conditions[when], open: schedule.open, last: schedule.last}
+	if strings.Contains(fences, "where") {
+		st.rule.where = "x"
+	}
+	return st
+}
+
+// selectors and conditions are the meaning of the texts in the rules that histories have.
+var (
+	selectors = map[string]func(id string) bool{
+		"*": func(string) bool { return true }, "o?": func(string) bool { return true },
+		"o3": func(id string) bool { return id == "o3" }, "*1": func(id string) bool { return id == "o1" },
+		"x": func(string) bool { return false },
+	}
+	conditions = map[string]func(obj *oracleObject, f *fence.Fence) bool{
+		"":                  func(*oracleObject, *fence.Fence) bool { return true },
+		"speed > 1":         func(obj *oracleObject, _ *fence.Fence) bool { return obj.last.Speed.Known && obj.last.Speed.Value > 1 },
+		"object.n == 3":     func(obj *oracleObject, _ *fence.Fence) bool { return string(obj.props) == `{"n":3}` },
+		`fence.kind == "x"`: func(_ *oracleObject, f *fence.Fence) bool { return f != nil && kindOf(f) == "x" },
+	}
+)
+
 func pick[T any](h *history, of ...T) T { return of[h.IntN(len(of))] }
 
 // number is a number from the environment, or another one.
@@ -258,7 +365,9 @@ func TestAgainstTheOracle(t *testing.T) {
 	if os.Getenv("PADDOCK_HISTORIES") == "" {
 		histories /= sampling.Slowdown
 	}
-	for seed := range uint64(histories) {
+	from := uint64(number(t, "PADDOCK_FROM", 0))
+	for n := range uint64(histories) {
+		seed := from + n
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			o := track.Options{}
@@ -266,6 +375,7 @@ func TestAgainstTheOracle(t *testing.T) {
 				o = track.Options{Initial: track.Initial(seed / 4 % 3), TTL: 30 * time.Second}
 			}
 			h, one, many := newHistory(seed, seed%4 != 0), newSpread(1, o), newSpread(2+int(seed%15), o)
+			h.rules = seed%4 >= 2
 			for n := range steps {
 				st := h.next()
 				for _, s := range []*spread{one, many} {
@@ -406,5 +516,47 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 		w.shard.Apply(p, events[:0])
 	}); n != 0 {
 		t.Errorf("%v allocations a fix", n)
+	}
+}
+
+// A state that the program before wrote is read: its objects are in the same fences, and go on.
+func TestImportOfVersion1(t *testing.T) {
+	state, err := os.ReadFile("testdata/state-v1.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, track.Options{Initial: track.InitialEnter, TTL: time.Minute}, square("a", 0, 0, 1), square("b", 0, 0, 2))
+	if err := w.shard.Import(state, w.view()); err != nil {
+		t.Fatal(err)
+	}
+	if w.shard.Len() != 4 || w.shard.Silent() != 1 {
+		t.Errorf("%d objects, %d silent", w.shard.Len(), w.shard.Silent())
+	}
+	var found []string
+	for _, o := range w.shard.Select(nil, track.FenceName{}, nil) {
+		line := fmt.Sprint(o.ID, " ", o.State, " ", o.Time, " ", string(o.Props), " ", o.Speed, " ", o.Accuracy)
+		for _, v := range o.Fences {
+			line += fmt.Sprint(" ", v.Fence.Key, " since ", v.Since, " visit ", v.Visit)
+		}
+		found = append(found, line)
+	}
+	want := []string{
+		"o moving 64000  {0 false} {0 false} a since 64000 visit 5 b since 64000 visit 6",
+		`p dwelling 63000 {"k":1} {3 true} {7 true} b since 63000 visit 3`,
+		"q unknown 64500  {0 false} {0 false} a since 64500 visit 3 b since 64500 visit 4",
+		"silent silent 4000  {0 false} {0 false}",
+	}
+	slices.Sort(found)
+	if !slices.Equal(found, want) {
+		t.Errorf("got %q\nwant %q", found, want)
+	}
+	expect(t, w.fix(70, 5, 5), "exit a 1m4.667s move, exit b 1m6s move")
+	expect(t, w.advance(124_500), "exit a 2m4.5s ttl, exit b 2m4.5s ttl, exit b 2m4.5s ttl")
+	again, err := w.shard.Export(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := track.NewShard(track.Options{}).Import(again, w.view()); err != nil {
+		t.Error(err)
 	}
 }

@@ -51,7 +51,7 @@ type Dot struct {
 
 // Get returns one object.
 func (s *Shard) Get(fleet, id string) (Object, bool) {
-	o, ok := s.objects[key{fleet, id}]
+	o, ok := s.names.find(s.order, fleet, id)
 	if !ok {
 		return Object{}, false
 	}
@@ -60,7 +60,7 @@ func (s *Shard) Get(fleet, id string) (Object, bool) {
 
 // LastFix returns the time of an object's last accepted fix, 0 if the object is not known.
 func (s *Shard) LastFix(fleet, id string) Millis {
-	if o, ok := s.objects[key{fleet, id}]; ok {
+	if o, ok := s.names.find(s.order, fleet, id); ok {
 		return o.time
 	}
 	return 0
@@ -72,7 +72,7 @@ func (s *Shard) LastFix(fleet, id string) Millis {
 // fence of the set.
 func (s *Shard) Select(dst []Object, in FenceName, keep func(fleet, id string) bool) []Object {
 	for _, o := range s.order {
-		if !o.gone && s.isIn(o, in) && (keep == nil || keep(o.fleet, o.id)) {
+		if !o.gone && s.isIn(o, in) && (keep == nil || keep(*o.fleet, o.id)) {
 			dst = append(dst, s.describe(o))
 		}
 	}
@@ -90,7 +90,7 @@ func (s *Shard) AppendDots(dst []Dot) []Dot {
 		}
 		dst = append(dst, Dot{
 			Handle: o.handle, Point: o.point,
-			Speed: o.speed, Heading: o.heading, State: o.state(),
+			Speed: o.speed(), Heading: o.heading(), State: o.state(),
 		})
 	}
 	return dst
@@ -100,7 +100,7 @@ func (s *Shard) AppendDots(dst []Dot) []Dot {
 // last from there.
 func (s *Shard) Name(handle uint32) (fleet, id string) {
 	o := s.order[handle]
-	return o.fleet, o.id
+	return *o.fleet, o.id
 }
 
 func (s *Shard) isIn(o *object, in FenceName) bool {
@@ -118,15 +118,15 @@ func (s *Shard) isIn(o *object, in FenceName) bool {
 
 func (s *Shard) describe(o *object) Object {
 	d := Object{
-		Fleet: o.fleet, ID: o.id, Props: o.props, Point: o.point,
+		Fleet: *o.fleet, ID: o.id, Props: o.properties(), Point: o.point,
 		Time: o.time, Arrived: o.arrived, State: o.state(),
-		Accuracy: o.accuracy, Speed: o.speed, Heading: o.heading,
+		Accuracy: o.accuracy(), Speed: o.speed(), Heading: o.heading(),
 	}
 	for i := range o.members {
 		m := &o.members[i]
 		set := o.era.view.find(m.set)
 		d.Fences = append(d.Fences, Visit{
-			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit,
+			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit(),
 		})
 	}
 	for i := range o.pending {

@@ -28,11 +28,8 @@ const (
 
 // mark returns the mark of a rule, nil if there is none.
 func (o *object) mark(kind Kind, r *rule.Rule, set SetID, ref fence.Ref) *mark {
-	if o.more == nil {
-		return nil
-	}
-	for i := range o.more.marks {
-		if m := &o.more.marks[i]; m.kind == kind && m.set == set && m.ref == ref && m.rule == r.ID {
+	for i := range o.marks {
+		if m := &o.marks[i]; m.kind == kind && m.set == set && m.ref == ref && m.rule == r.ID {
 			return m
 		}
 	}
@@ -41,24 +38,24 @@ func (o *object) mark(kind Kind, r *rule.Rule, set SetID, ref fence.Ref) *mark {
 
 // makeMark returns the mark of a rule, which it makes if there is none. It is valid until the
 // next one is made.
-func (o *object) makeMark(kind Kind, r *rule.Rule, set SetID, ref fence.Ref) (m *mark, isNew bool) {
+func (s *Shard) makeMark(o *object, kind Kind, r *rule.Rule, set SetID, ref fence.Ref) (m *mark, isNew bool) {
 	if m := o.mark(kind, r, set, ref); m != nil {
 		return m, false
 	}
-	x := o.extra()
+	x := s.own(o)
 	x.marks = append(x.marks, mark{rule: r.ID, kind: kind, set: set, ref: ref})
 	return &x.marks[len(x.marks)-1], true
 }
 
 func (o *object) dropMark(m *mark) {
-	i := slices.IndexFunc(o.more.marks, func(other mark) bool { return other == *m })
-	o.more.marks = slices.Delete(o.more.marks, i, i+1)
+	i := slices.IndexFunc(o.marks, func(other mark) bool { return other == *m })
+	o.marks = slices.Delete(o.marks, i, i+1)
 }
 
 // forget drops the marks whose visit has ended, or whose rule is no longer open. A condition that
 // holds ends with it.
 func (s *Shard) forget(o *object, c *cause) {
-	o.more.marks = slices.DeleteFunc(o.more.marks, func(m mark) bool {
+	o.marks = slices.DeleteFunc(o.marks, func(m mark) bool {
 		r := s.scope.of(m.set).byID(m.rule)
 		member := s.findMember(m.set, m.ref)
 		if r != nil && member >= 0 && !s.selects(r, &s.members[member]) {
@@ -66,7 +63,7 @@ func (s *Shard) forget(o *object, c *cause) {
 		}
 		switch {
 		case m.kind == Outside:
-			return r == nil || member >= 0 || m.ref == noFence && s.isInAny(m.set, r)
+			return r == nil || member >= 0 || s.isBack(&m, r)
 		case r != nil && member >= 0:
 			return false
 		case m.kind == ConditionBegin:
@@ -74,8 +71,8 @@ func (s *Shard) forget(o *object, c *cause) {
 		}
 		return true
 	})
-	if len(o.more.marks) == 0 {
-		o.more.marks = nil
+	if len(o.marks) == 0 {
+		o.marks = nil
 	}
 }
 
@@ -112,6 +109,15 @@ func (s *Shard) findMember(set SetID, ref fence.Ref) int {
 		}
 	}
 	return -1
+}
+
+// isBack reports whether an object is no longer outside of all fences that a rule selects, or the
+// one fence that it was outside of is gone.
+func (s *Shard) isBack(m *mark, r *rule.Rule) bool {
+	if m.ref == noFence {
+		return s.isInAny(m.set, r)
+	}
+	return s.view.find(m.set).Snapshot.Fence(m.ref) == nil
 }
 
 // isInAny reports whether the object is in a fence that a rule selects.

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"paddock/fence/geometry"
-	"paddock/fence/track/rule"
 )
 
 // The bounds of standing still, as a person sees it on a map.
@@ -36,31 +35,27 @@ func (s State) String() string { return stateNames[s] }
 
 // object is the state of one object. Its shard owns it.
 type object struct {
-	fleet, id string
-	handle    uint32
-	props     json.RawMessage
+	*extra // noExtra for most objects
+	*bond
 
-	point                    geometry.Point
-	time                     Millis // of the last accepted fix
-	arrived                  Millis
-	accuracy, speed, heading Measure
+	fleet *string
+	id    string
+	props *json.RawMessage // nil if none are known
 
+	point       geometry.Point
+	time        Millis // of the last accepted fix
+	arrived     Millis
 	anchor      geometry.Point // where it has been standing, if it has
 	anchorSince Millis
-	moved       bool // it has left an anchor
+	seq         uint64       // events so far
+	members     []membership // ascending by set, then ref
 
-	seq     uint64 // events so far
-	silent  bool
-	gone    bool         // removed; only its place in Shard.order is left
-	era     *era         // of the memberships
-	class   *rule.Class  // nil without rules
-	scope   *scope       // nil without rules
-	members []membership // ascending by set, then ref
-	pending []pending    // in the same order
-	more    *extra       // nil for most objects
-
-	due  Millis // earliest deadline, if slot is not 0
-	slot int    // place in Shard.timers, from 1
+	measures [3]float32 // accuracy, speed, heading
+	handle   uint32
+	known    uint8 // of measures, as bits
+	moved    bool  // it has left an anchor
+	silent   bool
+	gone     bool // removed; only its place in Shard.order is left
 
 	earlier, later *object // neighbours in the arrivalList
 }
@@ -72,19 +67,43 @@ func (o *object) take(p *Position, arrived Millis) {
 		o.anchor, o.anchorSince, o.moved = o.point, p.Time, true
 	}
 	o.time, o.arrived = p.Time, arrived
-	o.accuracy, o.speed, o.heading = p.Accuracy, p.Speed, p.Heading
+	o.report(p.Accuracy, p.Speed, p.Heading)
 	if p.Props != nil {
-		o.props = p.Props
+		props := p.Props
+		o.props = &props
 	}
+}
+
+// report stores what the device measured.
+func (o *object) report(accuracy, speed, heading Measure) {
+	o.known = 0
+	for i, m := range [...]Measure{accuracy, speed, heading} {
+		if o.measures[i] = m.Value; m.Known {
+			o.known |= 1 << i
+		}
+	}
+}
+
+func (o *object) measure(i int) Measure { return Measure{o.measures[i], o.known>>i&1 != 0} }
+func (o *object) accuracy() Measure     { return o.measure(0) }
+func (o *object) speed() Measure        { return o.measure(1) }
+func (o *object) heading() Measure      { return o.measure(2) }
+
+// properties returns the object's properties, nil if none are known.
+func (o *object) properties() json.RawMessage {
+	if o.props == nil {
+		return nil
+	}
+	return *o.props
 }
 
 func (o *object) state() State {
 	switch {
 	case o.silent:
 		return Silent
-	case o.speed.Known && o.speed.Value < dwellSpeed, o.time-o.anchorSince >= dwellAfter:
+	case o.speed().Known && o.speed().Value < dwellSpeed, o.time-o.anchorSince >= dwellAfter:
 		return Dwelling
-	case o.speed.Known || o.moved:
+	case o.speed().Known || o.moved:
 		return Moving
 	}
 	return Unknown

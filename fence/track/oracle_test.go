@@ -11,6 +11,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 )
 
 // oracle is a second tracker, written from the documents alone: lists that are walked from end to
@@ -18,9 +19,11 @@ import (
 type oracle struct {
 	options  track.Options
 	policies map[string]track.Policy // by set
+	rules    *[]oracleRule           // nil: everything is told
 	part     func(id string) int     // partition of an object
 
 	now     track.Millis
+	hour    track.Millis  // of the last change of the fences or rules
 	fences  []oracleFence // by set, then load order
 	loaded  int
 	objects map[string]*oracleObject
@@ -34,6 +37,8 @@ type oracleFence struct {
 }
 
 type oracleObject struct {
+	id       string
+	marks    map[ruleMark]ruleState
 	last     track.Position
 	props    json.RawMessage
 	arrived  track.Millis
@@ -41,6 +46,7 @@ type oracleObject struct {
 	in       map[fenceName]visit
 	contrary map[fenceName]*contrary
 	silent   bool             // for all sets
+	hour     track.Millis     // of the last flip that it followed
 	held     []waitingFix     // by their time
 	outliers []track.Position // in a row, each fits the one before
 }
@@ -51,6 +57,7 @@ type visit struct {
 	since track.Millis
 	seq   uint64
 	order [2]int // of the set and of the fence, which orders events of the same time
+	shown bool   // a rule tells of it
 }
 
 // contrary is a row of fixes that all say that a membership is wrong.
@@ -135,6 +142,10 @@ type happening struct {
 	since  track.Millis
 	visit  uint64
 	order  [2]int
+
+	rule    string
+	left    track.Millis
+	inVisit bool // visit is that of the fence
 }
 
 // telling is what the events of one moment have in common.
@@ -143,10 +154,25 @@ type telling struct {
 	prev          *geometry.Point
 }
 
+// kinds is the order of the events of one moment. No condition begins and ends at once.
+var kinds = []track.Kind{
+	track.Exit, track.Cross, track.Enter, track.Inside, track.Outside, track.Dwell, track.ConditionBegin,
+}
+
+func rankOf(k track.Kind) int {
+	if k == track.ConditionEnd {
+		k = track.ConditionBegin
+	}
+	return slices.Index(kinds, k)
+}
+
 // tell orders what happened to an object by kind, time and load order, and numbers it.
 func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) (lines []string) {
 	slices.SortFunc(all, func(a, b happening) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.at, b.at), slices.Compare(a.order[:], b.order[:]))
+		return cmp.Or(
+			cmp.Compare(rankOf(a.kind), rankOf(b.kind)), cmp.Compare(a.at, b.at),
+			slices.Compare(a.order[:], b.order[:]), cmp.Compare(a.rule, b.rule),
+		)
 	})
 	for _, h := range all {
 		obj.seq++
@@ -158,7 +184,10 @@ func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) 
 		}
 		e := &track.Event{
 			ID: id, Kind: h.kind, Reason: h.reason, Point: pointOf(&obj.last), At: h.at, Time: t.time,
-			Since: h.since, Seq: obj.seq, Visit: h.visit, Props: obj.props, Arrived: t.arrived,
+			Since: h.since, Seq: obj.seq, Visit: h.visit, Props: obj.props, Arrived: t.arrived, Rule: h.rule, Left: h.left,
+		}
+		if h.inVisit {
+			e.Visit = obj.in[h.name].seq
 		}
 		if t.prev != nil {
 			e.Prev, e.HasPrev = *t.prev, true
@@ -176,20 +205,41 @@ func describe(e *track.Event, f fenceName) string {
 	if e.HasPrev {
 		from = fmt.Sprint(e.Prev)
 	}
-	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s",
-		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props)
+	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s rule %s left %d",
+		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props, e.Rule, e.Left)
 }
 
 // exits ends the visits to some sets, all for one reason, and forgets what was contrary there.
-func (o *oracle) exits(obj *oracleObject, reason track.Reason, at track.Millis, in func(set string) bool) (all []happening) {
+func (o *oracle) exits(obj *oracleObject, reason track.Reason, at, hour track.Millis, in func(set string) bool) (all []happening) {
+	order := map[fenceName][2]int{}
 	for name, v := range obj.in {
+		order[name] = v.order
 		if in(name.set) {
-			all = append(all, happening{track.Exit, reason, name, max(at, v.since), v.since, v.seq, v.order})
+			all = append(all, o.exit(obj, o.named(name), v, reason, at, hour)...)
 			delete(obj.in, name)
 		}
 	}
 	maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool { return in(name.set) })
-	return all
+	same := func(fenceName) track.Reason { return reason }
+	return append(all, o.forget(obj, o.rules, same, order, hour, hour, at)...)
+}
+
+// exit is the event of the end of a visit, if it is told at this hour.
+func (o *oracle) exit(obj *oracleObject, f oracleFence, v visit, reason track.Reason, at, hour track.Millis) []happening {
+	if !v.shown || !o.tells(obj, f, rule.Exit, hour) {
+		return nil
+	}
+	name := fenceName{f.set, f.fence.Key}
+	return []happening{{kind: track.Exit, reason: reason, name: name, at: max(at, v.since), since: v.since, visit: v.seq, order: v.order}}
+}
+
+func (o *oracle) named(name fenceName) oracleFence {
+	for _, f := range o.fences {
+		if f.set == name.set && f.fence.Key == name.key {
+			return f
+		}
+	}
+	panic("a visit to a fence that is not there")
 }
 
 func anySet(string) bool { return true }
@@ -209,72 +259,116 @@ func (o *oracle) remove(id string, now track.Millis) (lines []string) {
 	}
 	o.now = max(o.now, now)
 	lines = o.due(id, obj)
-	all := o.exits(obj, track.ObjectRemoved, o.now, anySet)
+	all := o.exits(obj, track.ObjectRemoved, o.now, o.now, anySet)
 	lines = append(lines, o.tell(id, obj, all, telling{time: o.now, arrived: o.now})...)
 	delete(o.objects, id)
 	o.removed[o.part(id)] = max(o.removed[o.part(id)], obj.seq)
 	return lines
 }
 
-// edit changes the fences and policies. It judges every object where it stands by the fences that
-// are new, changed or gone.
+// edit changes the fences, policies and rules. It judges every object where it stands by the
+// fences that are new, changed or gone, and by all of a set that is tracked from now on.
 func (o *oracle) edit(now track.Millis, change func()) (lines []string) {
 	lines = o.advance(now)
-	before, policies := slices.Clone(o.fences), maps.Clone(o.policies)
+	before := change0{slices.Clone(o.fences), o.rules, maps.Clone(o.policies)}
 	change()
+	o.hour = o.now
 	for _, id := range slices.Sorted(maps.Keys(o.objects)) {
 		obj := o.objects[id]
-		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool { return o.policies[name.set] != policies[name.set] })
-		lines = append(lines, o.due(id, obj)...)
-		if obj.silent {
-			continue
+		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool { return o.policies[name.set] != before.policies[name.set] })
+		if !maps.Equal(o.policies, before.policies) { // a TTL may have passed
+			lines = append(lines, o.due(id, obj)...)
 		}
-		var all []happening
-		for _, set := range sets {
-			if ttl := o.ttl(set); ttl == 0 || obj.arrived+ttl > o.now {
-				all = append(all, o.judge(obj, set, before)...)
-			}
+		if !obj.silent {
+			lines = append(lines, o.tell(id, obj, o.judge(obj, before), telling{time: o.now, arrived: o.now})...)
 		}
-		lines = append(lines, o.tell(id, obj, all, telling{time: o.now, arrived: o.now})...)
+		lines = append(lines, o.due(id, obj)...) // a new rule may tell of a long visit
 	}
 	return lines
 }
 
-// judge compares memberships in the changed fences of a set with the place of the object.
-func (o *oracle) judge(obj *oracleObject, set string, before []oracleFence) (all []happening) {
-	after := o.holding(pointOf(&obj.last))
-	for _, f := range before {
-		name := fenceName{set, f.fence.Key}
-		i := slices.IndexFunc(o.fences, func(g oracleFence) bool { return g.set == f.set && g.order == f.order })
-		if f.set != set || i >= 0 && reflect.DeepEqual(o.fences[i].fence.Geometry, f.fence.Geometry) {
-			continue
-		}
-		delete(obj.contrary, name)
-		v, was := obj.in[name]
-		if _, is := after[name]; !was || is {
-			continue
-		}
-		reason := track.FenceRemoved
-		if i >= 0 {
-			reason = track.FenceChanged
-		}
-		all = append(all, happening{track.Exit, reason, name, max(o.now, v.since), v.since, v.seq, v.order})
-		delete(obj.in, name)
+// change0 is how things were before a change.
+type change0 struct {
+	fences   []oracleFence
+	rules    *[]oracleRule
+	policies map[string]track.Policy
+}
+
+// judge follows a change for one object.
+func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
+	order, gone := map[fenceName][2]int{}, map[fenceName]track.Reason{}
+	for name, v := range obj.in {
+		order[name] = v.order
 	}
-	for name, f := range after {
-		i := slices.IndexFunc(before, func(g oracleFence) bool { return g.set == f.set && g.order == f.order })
-		if name.set != set || i >= 0 && reflect.DeepEqual(before[i].fence.Geometry, f.fence.Geometry) {
-			continue
+	after, rules := o.holding(pointOf(&obj.last)), o.rules
+	for _, set := range sets {
+		o.rules = before.rules
+		was := o.isTracked(obj.id, set)
+		o.rules = rules
+		is := o.isTracked(obj.id, set)
+		for _, f := range before.fences {
+			name := fenceName{set, f.fence.Key}
+			v, member := obj.in[name]
+			there, same := o.sameAs(f, o.fences)
+			_, held := after[name]
+			reason := track.FenceChanged
+			switch {
+			case f.set != set:
+				continue
+			case !there:
+				reason = track.FenceRemoved
+			case !is:
+				reason = track.RuleRemoved
+			case same || o.isSilentIn(obj, set) || held:
+				if !same {
+					delete(obj.contrary, name)
+				}
+				continue
+			}
+			delete(obj.contrary, name)
+			if !member {
+				continue
+			}
+			o.rules = before.rules
+			all = append(all, o.exit(obj, f, v, reason, o.now, o.now)...)
+			o.rules = rules
+			gone[name] = reason
+			delete(obj.in, name)
 		}
-		if _, was := obj.in[name]; was {
-			continue
+		for name, f := range after {
+			there, same := o.sameAs(f, before.fences)
+			_, member := obj.in[name]
+			if name.set != set || !is || member || same && was || o.isSilentIn(obj, set) {
+				continue
+			}
+			reason := track.FenceAdded
+			if !was {
+				reason = track.RuleAdded
+			} else if there {
+				reason = track.FenceChanged
+			}
+			obj.in[name] = visit{since: o.now, order: orderOf(f), shown: o.shows(obj.id, f, o.now)}
+			if obj.in[name].shown && o.tells(obj, f, rule.Enter, o.now) {
+				all = append(all, happening{kind: track.Enter, reason: reason, name: name, at: o.now, since: o.now, order: orderOf(f)})
+			}
 		}
-		reason := track.FenceAdded
-		if i >= 0 {
-			reason = track.FenceChanged
-		}
-		obj.in[name] = visit{since: o.now, order: orderOf(f)}
-		all = append(all, happening{track.Enter, reason, name, o.now, o.now, 0, orderOf(f)})
 	}
-	return all
+	all = append(all, o.reveal(obj, before.rules, before.fences, o.now, o.now)...)
+	why := func(name fenceName) track.Reason { return gone[name] }
+	return append(all, o.forget(obj, before.rules, why, order, o.now, o.now, o.now)...)
+}
+
+func (o *oracle) isSilentIn(obj *oracleObject, set string) bool {
+	ttl := o.ttl(set)
+	return ttl > 0 && obj.arrived+ttl <= o.now
+}
+
+// sameAs reports whether a fence is there in another state, and whether it is the same area.
+func (o *oracle) sameAs(f oracleFence, others []oracleFence) (there, same bool) {
+	for _, g := range others {
+		if g.set == f.set && g.order == f.order {
+			return true, reflect.DeepEqual(g.fence.Geometry, f.fence.Geometry)
+		}
+	}
+	return false, false
 }

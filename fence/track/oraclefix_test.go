@@ -2,9 +2,11 @@ package track_test
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 )
 
 // apply is the fix of an object.
@@ -12,7 +14,7 @@ func (o *oracle) apply(p *track.Position) (track.Outcome, []string) {
 	obj, known := o.objects[p.ID]
 	if !known {
 		o.now = max(o.now, p.Arrived)
-		obj = &oracleObject{seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}}
+		obj = &oracleObject{id: p.ID, hour: o.now, marks: map[ruleMark]ruleState{}, seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}}
 		o.objects[p.ID] = obj
 		return track.Accepted, o.accept(obj, p, true, true)
 	}
@@ -92,7 +94,7 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 	for _, f := range o.fences {
 		name := fenceName{f.set, f.fence.Key}
 		policy := o.policy(f.set)
-		if policy.MaxAccuracy > 0 && p.Accuracy.Known && float64(p.Accuracy.Value) > policy.MaxAccuracy {
+		if ignores(policy, p) || !o.isTracked(p.ID, f.set) {
 			continue
 		}
 		v, member := obj.in[name]
@@ -114,17 +116,32 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 			continue
 		}
 		delete(obj.contrary, name)
-		h := o.change(obj, name, c, v)
-		if first {
-			h.reason = track.FirstSeen
-			if policy.Initial == track.InitialNone {
-				continue
-			} else if policy.Initial == track.InitialInside {
-				h.kind = track.Inside
+		for _, h := range o.change(obj, name, c, v, o.hourOf(obj)) {
+			if first {
+				h.reason = track.FirstSeen
+				if policy.Initial == track.InitialNone {
+					continue
+				} else if policy.Initial == track.InitialInside {
+					h.kind = track.Inside
+				}
 			}
+			all = append(all, h)
 		}
-		all = append(all, h)
 	}
+	order := map[fenceName][2]int{}
+	for _, f := range o.fences {
+		order[fenceName{f.set, f.fence.Key}] = orderOf(f)
+	}
+	reason, previous := track.Move, &from
+	if first {
+		reason, previous = track.FirstSeen, nil
+	}
+	all = append(all, o.forget(obj, o.rules, func(fenceName) track.Reason { return reason }, order, o.hourOf(obj), o.hourOf(obj), p.Time)...)
+	all = append(all, o.detect(obj, previous, reason, func(set string) bool {
+		policy, ttl := o.policy(set), o.ttl(set)
+		silent := unseen || ttl > 0 && heard+ttl <= o.now
+		return !silent && p.Time-from.Time <= maxGap(policy) && !ignores(policy, p)
+	}, all)...)
 	t := telling{time: p.Time, arrived: p.Arrived}
 	if !first {
 		before := pointOf(&from)
@@ -140,23 +157,37 @@ func maxGap(p track.Policy) track.Millis {
 	return track.Millis(p.MaxGap.Milliseconds())
 }
 
-// change makes a contrary state the membership.
-func (o *oracle) change(obj *oracleObject, name fenceName, c *contrary, v visit) happening {
-	if c.enters {
-		obj.in[name] = visit{since: c.crossed, order: c.order}
-		return happening{track.Enter, track.Move, name, c.crossed, c.crossed, 0, c.order}
+// change makes a contrary state the membership, and returns the event if it is told at this hour.
+func (o *oracle) change(obj *oracleObject, name fenceName, c *contrary, v visit, hour track.Millis) []happening {
+	f := o.named(name)
+	if !c.enters {
+		delete(obj.in, name)
+		return o.exit(obj, f, v, track.Move, c.crossed, hour)
 	}
-	delete(obj.in, name)
-	return happening{track.Exit, track.Move, name, max(c.crossed, v.since), v.since, v.seq, v.order}
+	obj.in[name] = visit{since: c.crossed, order: c.order, shown: o.shows(obj.id, f, hour)}
+	if !obj.in[name].shown || !o.tells(obj, f, rule.Enter, hour) {
+		return nil
+	}
+	return []happening{{kind: track.Enter, reason: track.Move, name: name, at: c.crossed, since: c.crossed, order: c.order}}
 }
 
-// weigh says what a contrary fix is worth.
-func weigh(f oracleFence, policy track.Policy, p *track.Position, enters bool, now track.Millis) contraryFix {
+// ignores reports whether a fix is too inexact.
+func ignores(policy track.Policy, p *track.Position) bool {
+	return policy.MaxAccuracy > 0 && p.Accuracy.Known && float64(p.Accuracy.Value) > policy.MaxAccuracy
+}
+
+// marginsOf returns the margin of a fix, and the distance at which it is sure.
+func marginsOf(policy track.Policy, p *track.Position) (margin, sure float64) {
 	accuracy := 0.0
 	if p.Accuracy.Known {
 		accuracy = float64(p.Accuracy.Value)
 	}
-	margin, sure := max(policy.Metres, policy.AccuracyFactor*accuracy), max(policy.Sure, 3*accuracy)
+	return max(policy.Metres, policy.AccuracyFactor*accuracy), max(policy.Sure, 3*accuracy)
+}
+
+// weigh says what a contrary fix is worth.
+func weigh(f oracleFence, policy track.Policy, p *track.Position, enters bool, now track.Millis) contraryFix {
+	margin, sure := marginsOf(policy, p)
 	if enters && policy.Metres > 0 {
 		quarter := squareInradius(f.fence.Geometry) / 4
 		margin, sure = min(margin, quarter), min(sure, quarter)
@@ -225,9 +256,17 @@ func (o *oracle) nextDue(id string, obj *oracleObject) (at track.Millis, do func
 			earlier(t, func() []string { return o.elapse(id, obj, t) })
 		}
 	}
+	if t, ok := o.nextDwell(obj); ok {
+		earlier(t, func() []string { return o.elapse(id, obj, t) })
+	}
 	for _, w := range obj.held {
 		earlier(w.until, func() []string { return o.release(obj, w.until) })
 	}
+	defer func() {
+		if t := o.nextFlip(obj); t != 0 && (do == nil || t < at) {
+			at, do = t, func() []string { return o.flip(obj, t) }
+		}
+	}()
 	if obj.silent {
 		return at, do
 	}
@@ -242,7 +281,9 @@ func (o *oracle) nextDue(id string, obj *oracleObject) (at track.Millis, do func
 	if all {
 		earlier(obj.arrived+longest, func() []string {
 			obj.silent = true
-			return o.silence(id, obj, longest)
+			lines := o.silence(id, obj, longest)
+			clear(obj.marks)
+			return lines
 		})
 	}
 	return at, do
@@ -265,7 +306,7 @@ func (obj *oracleObject) isConcernedBy(set string) bool {
 // silence ends the visits to the sets with a TTL, or a shorter one.
 func (o *oracle) silence(id string, obj *oracleObject, ttl track.Millis) []string {
 	at := obj.arrived + ttl
-	all := o.exits(obj, track.TTL, at, func(set string) bool { return o.ttl(set) > 0 && o.ttl(set) <= ttl })
+	all := o.exits(obj, track.TTL, at, o.hourOf(obj), func(set string) bool { return o.ttl(set) > 0 && o.ttl(set) <= ttl })
 	return o.tell(id, obj, all, telling{time: at, arrived: o.now})
 }
 
@@ -276,10 +317,82 @@ func (o *oracle) elapse(id string, obj *oracleObject, at track.Millis) []string 
 		policy := o.policy(name.set)
 		if after := c.after(policy); after > 0 && c.isEnough(policy) && c.fixes[0].arrived+after <= at {
 			delete(obj.contrary, name)
-			all = append(all, o.change(obj, name, c, obj.in[name]))
+			all = append(all, o.change(obj, name, c, obj.in[name], o.hourOf(obj))...)
 		}
 	}
+	order := map[fenceName][2]int{}
+	for _, f := range o.fences {
+		order[fenceName{f.set, f.fence.Key}] = orderOf(f)
+	}
+	for name, v := range obj.in {
+		f := o.named(name)
+		for _, r := range o.rulesOf(o.rules, id, name.set, o.hourOf(obj)) {
+			if r.Detect.Has(rule.DwellTime) && r.names(&f.fence) && !obj.marks[ruleMark{r.ID, track.Dwell, name}].tried {
+				all = append(all, obj.dwell(&r, f, v, at-obj.lag(), r.when(obj, &f.fence), track.Move)...)
+			}
+		}
+	}
+	all = append(all, o.forget(obj, o.rules, func(fenceName) track.Reason { return track.Move }, order, o.hourOf(obj), o.hourOf(obj), at)...)
 	return o.tell(id, obj, all, telling{time: at, arrived: o.now})
+}
+
+// hourOf is the time from which on an object has the rules that are open.
+func (o *oracle) hourOf(obj *oracleObject) track.Millis { return max(obj.hour, o.hour) }
+
+// lag is how far the device was behind at its last fix.
+func (obj *oracleObject) lag() track.Millis { return obj.arrived - obj.last.Time }
+
+// nextDwell returns when the clock makes a visit long enough for a rule.
+func (o *oracle) nextDwell(obj *oracleObject) (at track.Millis, ok bool) {
+	for name, v := range obj.in {
+		f := o.named(name)
+		for _, r := range o.rulesOf(o.rules, obj.id, name.set, o.hourOf(obj)) {
+			if !r.Detect.Has(rule.DwellTime) || !r.names(&f.fence) {
+				continue
+			}
+			t := v.since + track.Millis(r.Dwell.After.Milliseconds())
+			m, marked := obj.marks[ruleMark{r.ID, track.Dwell, name}]
+			if marked {
+				t = m.at
+			}
+			if t == math.MaxInt64 || m.tried {
+				continue
+			}
+			if t = max(t+obj.lag(), o.hourOf(obj)); !ok || t < at {
+				at, ok = t, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// nextFlip returns when a rule for the object next opens or closes, after the last time it did.
+func (o *oracle) nextFlip(obj *oracleObject) track.Millis {
+	if o.rules == nil {
+		return 0
+	}
+	next := track.Millis(0)
+	for _, t := range flips {
+		if t > o.hourOf(obj) && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	return next
+}
+
+// flip follows the hour.
+func (o *oracle) flip(obj *oracleObject, at track.Millis) []string {
+	obj.hour = at
+	if obj.silent {
+		return nil
+	}
+	order := map[fenceName][2]int{}
+	for name, v := range obj.in {
+		order[name] = v.order
+	}
+	all := o.reveal(obj, o.rules, o.fences, at-1, at)
+	all = append(all, o.forget(obj, o.rules, nil, order, at-1, at, at)...)
+	return o.tell(obj.id, obj, all, telling{time: at, arrived: at})
 }
 
 // release applies the fixes that have waited until a time, and those older than them.

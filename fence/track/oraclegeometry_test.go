@@ -68,9 +68,12 @@ func meeting(a, b, p, q geometry.Point) *big.Rat {
 		max(p.Lat, q.Lat) < min(a.Lat, b.Lat) || min(p.Lat, q.Lat) > max(a.Lat, b.Lat) {
 		return nil
 	}
-	dx, dy := difference(b.Lon, a.Lon), difference(b.Lat, a.Lat)
-	ex, ey := difference(q.Lon, p.Lon), difference(q.Lat, p.Lat)
-	fx, fy := difference(p.Lon, a.Lon), difference(p.Lat, a.Lat)
+	return meetingOf(difference(b.Lon, a.Lon), difference(b.Lat, a.Lat), difference(q.Lon, p.Lon), difference(q.Lat, p.Lat),
+		difference(p.Lon, a.Lon), difference(p.Lat, a.Lat))
+}
+
+// meetingOf is meeting for a path d and an edge e that begins f away from the path.
+func meetingOf(dx, dy, ex, ey, fx, fy *big.Rat) *big.Rat {
 	cross := func(x1, y1, x2, y2 *big.Rat) *big.Rat {
 		return new(big.Rat).Sub(new(big.Rat).Mul(x1, y2), new(big.Rat).Mul(y1, x2))
 	}
@@ -95,6 +98,43 @@ func difference(x, y float64) *big.Rat { return new(big.Rat).Sub(exact(x), exact
 // quotient returns (a-b) / (c-d).
 func quotient(a, b, c, d float64) *big.Rat {
 	return new(big.Rat).Quo(difference(a, b), difference(c, d))
+}
+
+// pathThrough returns the shares of the path from a to b at which it first and last crosses the
+// boundary, -1 if it does not. All points of the path are moved by less than any number to the
+// east, and by even less to the north.
+func pathThrough(area geometry.MultiPolygon, a, b geometry.Point) (first, last float64) {
+	tiny := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 200))
+	tinier := new(big.Rat).Mul(tiny, tiny)
+	first, last = -1, -1
+	for _, polygon := range area {
+		for _, ring := range polygon {
+			for i, p := range ring {
+				u := movedMeeting(a, b, p, ring[(i+1)%len(ring)], tiny, tinier)
+				if u == nil {
+					continue
+				}
+				share, _ := u.Float64()
+				share = min(max(share, 0), 1)
+				if first < 0 || share < first {
+					first = share
+				}
+				last = max(last, share)
+			}
+		}
+	}
+	return first, last
+}
+
+// movedMeeting is meeting for a path that is moved.
+func movedMeeting(a, b, p, q geometry.Point, east, north *big.Rat) *big.Rat {
+	if max(p.Lon, q.Lon) < min(a.Lon, b.Lon) || min(p.Lon, q.Lon) > max(a.Lon, b.Lon) ||
+		max(p.Lat, q.Lat) < min(a.Lat, b.Lat) || min(p.Lat, q.Lat) > max(a.Lat, b.Lat) {
+		return nil
+	}
+	fx, fy := difference(p.Lon, a.Lon), difference(p.Lat, a.Lat)
+	return meetingOf(difference(b.Lon, a.Lon), difference(b.Lat, a.Lat), difference(q.Lon, p.Lon), difference(q.Lat, p.Lat),
+		fx.Sub(fx, east), fy.Sub(fy, north))
 }
 
 // atLeast reports whether a distance is at least a limit. It does not decide when the rounding of

@@ -76,7 +76,7 @@ const smallShare = 0.25
 // beyond says how far beyond the boundary of a fence a contrary fix is. It measures only where
 // the last measure and the way since do not tell.
 func (p *pending) beyond(o *object, t *terms, set *TrackedSet, enter bool) certainty {
-	margin, certain := t.margins(o.accuracy)
+	margin, certain := t.margins(o.accuracy())
 	if margin == 0 && certain == 0 {
 		return counts
 	}
@@ -104,12 +104,15 @@ func (p *pending) beyond(o *object, t *terms, set *TrackedSet, enter bool) certa
 	return shallow
 }
 
+// degreeMetres is more than the metres of a degree anywhere.
+const degreeMetres = 111_700
+
 // farthest returns a distance in metres that two points are not further apart. It may differ
 // between processors.
 func farthest(a, b geometry.Point) float64 {
-	const degree, more = 111_700, 1.001
+	const more = 1.001
 	dx := (b.Lon - a.Lon) * math.Cos(min(math.Abs(a.Lat), math.Abs(b.Lat))*math.Pi/180)
-	return degree * more * math.Hypot(dx, b.Lat-a.Lat)
+	return degreeMetres * more * math.Hypot(dx, b.Lat-a.Lat)
 }
 
 // findPending returns the index of the pending change for a fence, -1 if there is none.

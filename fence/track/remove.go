@@ -7,7 +7,7 @@ package track
 // numbers than those before: where objects were removed, Seq of new ones begins behind the
 // highest of these.
 func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Event) {
-	o, known := s.objects[key{fleet, id}]
+	o, known := s.names.find(s.order, fleet, id)
 	if !known {
 		return false, events
 	}
@@ -15,16 +15,20 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	events = s.catchUp(o, events)
 	events = s.renew(o, events)
 	events = s.leaveAll(o, cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}, events)
-	o.more = nil
-	s.arm(o)
+	if o.extra != &noExtra {
+		o.held, o.marks = nil, nil
+		s.arm(o)
+		o.extra = &noExtra
+	}
 	if o.silent {
 		s.silent--
 	}
 	s.heard.remove(o)
-	delete(s.objects, key{o.fleet, o.id})
+	s.names.remove(o)
 	// The place stays: nothing that walks over the objects meets a hole. As a silent object
 	// without memberships it is passed by.
-	o.gone, o.silent, o.members, o.pending, o.props = true, true, nil, nil, nil
+	o.bond = nil
+	o.gone, o.silent, o.members, o.props = true, true, nil, nil
 	s.free = append(s.free, o.handle)
 	s.numbers = max(s.numbers, o.seq)
 	return true, events
@@ -37,7 +41,7 @@ func (s *Shard) leaveAll(o *object, c cause, events []Event) []Event {
 	for i := range o.members {
 		s.leave(o, &o.members[i], c.at, c)
 	}
-	return s.finish(o, o.scope, c, events)
+	return s.finish(o, o.bond, c, events)
 }
 
 // place gives a new object its handle: one that is free, or the next.

@@ -62,16 +62,18 @@ func (s *Shard) restoreFrom(i *importer) error {
 // restore adds an object at the next handle; nil is a free one.
 func (s *Shard) restore(o *object) {
 	if o == nil {
-		o = &object{gone: true, silent: true}
+		o = &object{gone: true, silent: true, extra: &noExtra, fleet: new(string)}
 	}
-	o.handle, o.era = uint32(len(s.order)), s.era
+	o.handle = uint32(len(s.order))
 	s.order = append(s.order, o)
 	if o.gone {
 		return
 	}
-	s.objects[key{o.fleet, o.id}] = o
-	o.class = s.era.classOf(o.fleet, o.id)
-	o.scope = s.era.scopeOf(o.class)
+	o.fleet = s.fleetOf(*o.fleet)
+	if _, twice := s.names.find(s.order, *o.fleet, o.id); !twice {
+		s.names.add(o)
+	}
+	o.bond = s.era.bondOf(s.era.classOf(*o.fleet, o.id))
 	if o.silent {
 		s.silent++
 	}
@@ -146,6 +148,12 @@ func (i *importer) count(bytes int) int {
 	return int(n)
 }
 
+// name reads the name of a fleet.
+func (i *importer) name() *string {
+	text := i.text()
+	return &text
+}
+
 func (i *importer) text() string { return string(i.take(i.count(1))) }
 
 func (i *importer) point() geometry.Point { return geometry.Point{Lon: i.float(), Lat: i.float()} }
@@ -200,21 +208,20 @@ func (i *importer) object() *object {
 	if flags&flagTaken == 0 {
 		return nil
 	}
-	o := &object{fleet: i.text(), id: i.text(), point: i.point(), silent: flags&flagSilent != 0, moved: flags&flagMoved != 0}
+	o := &object{extra: &noExtra, fleet: i.name(), id: i.text(), point: i.point(), silent: flags&flagSilent != 0, moved: flags&flagMoved != 0}
 	o.time, o.arrived = Millis(i.int()), Millis(i.int())
 	o.anchor, o.anchorSince = i.point(), Millis(i.int())
 	o.seq = i.uint()
-	o.accuracy = i.measure(flags&flagAccuracy != 0)
-	o.speed = i.measure(flags&flagSpeed != 0)
-	o.heading = i.measure(flags&flagHeading != 0)
+	o.report(i.measure(flags&flagAccuracy != 0), i.measure(flags&flagSpeed != 0), i.measure(flags&flagHeading != 0))
 	if flags&flagProps != 0 {
-		o.props = json.RawMessage(i.text())
+		props := json.RawMessage(i.text())
+		o.props = &props
 	}
 	for range i.count(3) {
 		f := i.fence()
-		m := membership{set: f.set, ref: f.ref, since: Millis(i.int()), visit: i.uint(), shown: true}
-		if i.version > 1 {
-			m.visit, m.shown = m.visit>>1, m.visit&1 != 0
+		m, told := newMembership(f.set, f.ref, Millis(i.int()), true), i.uint()
+		if m.told = told; i.version == 1 {
+			m = m.as(told, true)
 		}
 		if !f.missing {
 			o.members = append(o.members, m)
@@ -239,6 +246,7 @@ func (i *importer) fence() importedFence {
 
 // more reads the part of an object that few have.
 func (i *importer) more(o *object) {
+	x := extra{}
 	for range i.count(5) {
 		f, n := i.fence(), i.uint()
 		p := pending{
@@ -246,13 +254,13 @@ func (i *importer) more(o *object) {
 			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
 		}
 		if !f.missing {
-			o.pending = append(o.pending, p)
+			x.pending = append(x.pending, p)
 		}
 	}
-	slices.SortFunc(o.pending, func(a, b pending) int {
+	slices.SortFunc(x.pending, func(a, b pending) int {
 		return (&membership{set: a.set, ref: a.ref}).compare(b.set, b.ref)
 	})
-	x := extra{outliers: outliers{count: int(min(i.uint(), believed-1)), point: i.point(), time: Millis(i.int())}}
+	x.outliers = outliers{count: int(min(i.uint(), believed-1)), point: i.point(), time: Millis(i.int())}
 	for range i.count(heldBytes) {
 		x.held = append(x.held, i.held(o))
 	}
@@ -266,7 +274,7 @@ func (i *importer) more(o *object) {
 		}
 	}
 	if !x.isEmpty() {
-		o.more = &x
+		o.extra = &x
 	}
 }
 
@@ -296,7 +304,7 @@ const heldBytes = 1 + 16 + 3
 
 func (i *importer) held(o *object) held {
 	flags, p := i.uint(), i.point()
-	h := held{Position: Position{Fleet: o.fleet, ID: o.id, Lon: p.Lon, Lat: p.Lat}}
+	h := held{Position: Position{Fleet: *o.fleet, ID: o.id, Lon: p.Lon, Lat: p.Lat}}
 	h.Time, h.Arrived, h.until = Millis(i.int()), Millis(i.int()), Millis(i.int())
 	h.Accuracy, h.Speed, h.Heading = i.measure(flags&1 != 0), i.measure(flags&2 != 0), i.measure(flags&4 != 0)
 	if flags&8 != 0 {
@@ -345,7 +353,7 @@ func (i *importer) heard(s *Shard) {
 		}
 		s.heard.touch(o)
 	}
-	if len(s.objects) != s.Len() { // two objects of one name
+	if s.names.used != s.Len() { // two objects of one name
 		i.fail(ErrState)
 	}
 }

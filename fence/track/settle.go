@@ -26,10 +26,10 @@ func (c *cause) isFix() bool { return c.fix }
 
 // settle compares the fences that hold the object with its memberships. It appends the
 // differences that the policies confirm as events, and stores the new memberships.
-// The object has the scope next from then on.
-func (s *Shard) settle(o *object, next *scope, c cause, events []Event) []Event {
+// The object has the bond next from then on.
+func (s *Shard) settle(o *object, next *bond, c cause, events []Event) []Event {
 	s.begin()
-	s.scope = next
+	s.scope = next.scope
 	was := o.members
 	for i := range s.era.view.Sets {
 		set := &s.era.view.Sets[i]
@@ -48,7 +48,6 @@ func (s *Shard) settle(o *object, next *scope, c cause, events []Event) []Event 
 		s.leave(o, &was[i], c.at, c)
 	}
 	events = s.finish(o, next, c, events)
-	o.era = s.era
 	s.refs = trim(s.refs)
 	return events
 }
@@ -95,7 +94,7 @@ func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership
 // changes stay. New fences say nothing about an object that was silent before them.
 func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
 	if !c.edited {
-		if !t.ignores(o.accuracy) {
+		if !t.ignores(o.accuracy()) {
 			return true
 		}
 		for i := range o.pending {

@@ -8,9 +8,6 @@ import (
 	"paddock/fence/track/rule"
 )
 
-// key names an object.
-type key struct{ fleet, id string }
-
 // Shard holds the state of some objects and folds what happens into events.
 // One goroutine at a time may use it.
 //
@@ -23,11 +20,13 @@ type Shard struct {
 
 	era     *era
 	now     Millis
-	objects map[key]*object
-	order   []*object   // by handle; removed objects keep their places until these are reused
-	free    []uint32    // these places
-	numbers uint64      // the last event of the objects that are gone had at most this Seq
-	heard   arrivalList // objects that are not silent, longest unheard first
+	names   names
+	fleets  map[string]*string // one text for all objects of a fleet
+	order   []*object          // by handle; removed objects keep their places until these are reused
+	free    []uint32           // these places
+	spare   []*extra           // of objects that no longer need it
+	numbers uint64             // the last event of the objects that are gone had at most this Seq
+	heard   arrivalList        // objects that are not silent, longest unheard first
 	silent  int
 	timers  timers // objects that have deadlines
 
@@ -48,7 +47,7 @@ type Shard struct {
 
 // NewShard returns a shard without objects and without fences.
 func NewShard(o Options) *Shard {
-	s := &Shard{era: newEra(&View{}, 0, nil), objects: make(map[key]*object)}
+	s := &Shard{era: newEra(&View{}, 0, nil), names: newNames(), fleets: map[string]*string{}}
 	s.SetOptions(o)
 	return s
 }
@@ -143,7 +142,9 @@ func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
 			events = s.renew(o, events)
 			work -= len(o.members)
 			s.next = (s.next + 1) % len(s.order)
-			s.behind--
+			if s.behind--; s.behind == 0 {
+				s.era.before = nil
+			}
 		default:
 			return events, false
 		}
@@ -170,20 +171,16 @@ func (s *Shard) More() bool {
 
 // renew brings an object of another era to the shard's.
 func (s *Shard) renew(o *object, events []Event) []Event {
-	if o.era == s.era {
+	if o.gone || o.era == s.era {
 		return events
 	}
-	class := s.era.classAfter(o)
-	next := s.era.scopeOf(class)
-	switch {
-	case o.silent && len(o.members) == 0, next == o.scope && s.era.view.sameSets(o.era.view):
-		o.era, o.class, o.scope = s.era, class, next
+	next := s.era.bondOf(s.era.classAfter(o))
+	if o.silent && len(o.members) == 0 || next.scope == o.scope && s.era.view.sameSets(o.era.view) {
+		o.bond = next
 		return events
 	}
 	c := cause{edited: true, at: s.era.at, time: s.era.at, arrived: s.era.at}
-	events = s.settle(o, next, c, events)
-	o.class = class
-	return events
+	return s.settle(o, next, c, events)
 }
 
 func (s *Shard) hasRoom() bool {
@@ -194,13 +191,29 @@ func (s *Shard) hasRoom() bool {
 // a text that is longer than they are, and they stay for good.
 func (s *Shard) add(p *Position) *object {
 	o := &object{
-		fleet: strings.Clone(p.Fleet), id: strings.Clone(p.ID),
-		arrived: p.Arrived, era: s.era, seq: s.numbers,
+		fleet: s.fleetOf(p.Fleet), id: strings.Clone(p.ID),
+		arrived: p.Arrived, extra: &noExtra, seq: s.numbers,
 		anchor: geometry.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
-	o.class = s.era.classOf(o.fleet, o.id)
-	o.scope = s.era.scopeOf(o.class)
+	o.bond = s.era.bondOf(s.era.classOf(*o.fleet, o.id))
 	s.place(o)
-	s.objects[key{o.fleet, o.id}] = o
+	s.names.add(o)
 	return o
+}
+
+// maxFleets bounds the names of fleets that new objects share.
+const maxFleets = 4096
+
+// fleetOf returns the one text of a fleet's name.
+func (s *Shard) fleetOf(name string) *string {
+	known, ok := s.fleets[name]
+	if !ok {
+		if len(s.fleets) == maxFleets {
+			clear(s.fleets) // the objects keep theirs
+		}
+		text := strings.Clone(name)
+		known = &text
+		s.fleets[text] = known
+	}
+	return known
 }

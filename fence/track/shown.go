@@ -44,9 +44,9 @@ func (s *Shard) holds(o *object, r *rule.Rule, f *fence.Fence) bool {
 	if r.When == nil {
 		return true
 	}
-	in := rule.Input{Speed: rule.Measure(o.speed), Heading: rule.Measure(o.heading), Accuracy: rule.Measure(o.accuracy)}
+	in := rule.Input{Speed: rule.Measure(o.speed()), Heading: rule.Measure(o.heading()), Accuracy: rule.Measure(o.accuracy())}
 	if names := r.When.ObjectNames(); len(names) > 0 {
-		s.objectProps.Read(o.props, names)
+		s.objectProps.Read(o.properties(), names)
 		in.Object = &s.objectProps
 	}
 	if names := r.When.FenceNames(); f != nil && len(names) > 0 {
@@ -65,9 +65,10 @@ func (s *Shard) reveal(o *object, was *scope, c *cause) {
 		set := s.era.view.find(m.set)
 		f := set.Snapshot.Fence(m.ref)
 		switch shows := x.shows(f); {
-		case m.shown == shows:
+		case m.shown() == shows:
 		case shows:
-			m.shown, m.since = true, c.at
+			m.since = c.at
+			*m = m.as(0, true)
 			if s.tells(o, x, rule.Enter, f) {
 				s.changes = append(s.changes, change{
 					kind: Enter, reason: s.opening(o, m.set, x.shower(f)), set: set, ref: m.ref, fence: f,
@@ -78,10 +79,10 @@ func (s *Shard) reveal(o *object, was *scope, c *cause) {
 			if s.tells(o, before, rule.Exit, f) {
 				s.changes = append(s.changes, change{
 					kind: Exit, reason: s.closing(m.set, before.shower(f)), set: set, ref: m.ref, fence: f,
-					at: max(c.at, m.since), since: m.since, visit: m.visit, member: -1,
+					at: max(c.at, m.since), since: m.since, visit: m.visit(), member: -1,
 				})
 			}
-			m.shown, m.visit = false, 0
+			*m = m.as(0, false)
 		}
 	}
 }

@@ -107,5 +107,10 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		o.silent = true
 		s.silent++
 	}
-	return s.finish(o, o.scope, c, events)
+	events = s.finish(o, o.bond, c, events)
+	if len(o.marks) > 0 && all {
+		o.marks = nil
+		s.tidy(o)
+	}
+	return events
 }

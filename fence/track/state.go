@@ -118,7 +118,7 @@ func (e *exporter) names() {
 		for i := range o.pending {
 			use(o.pending[i].set, o.pending[i].ref)
 		}
-		for _, m := range o.marks() {
+		for _, m := range o.marks {
 			if m.ref != noFence {
 				use(m.set, m.ref)
 			}
@@ -156,18 +156,18 @@ func (e *exporter) object(o *object) {
 	}{
 		{o.silent, flagSilent},
 		{o.moved, flagMoved},
-		{o.accuracy.Known, flagAccuracy},
-		{o.speed.Known, flagSpeed},
-		{o.heading.Known, flagHeading},
+		{o.accuracy().Known, flagAccuracy},
+		{o.speed().Known, flagSpeed},
+		{o.heading().Known, flagHeading},
 		{o.props != nil, flagProps},
-		{len(o.pending) > 0 || o.more != nil && !o.more.isEmpty(), flagMore},
+		{len(o.pending)+len(o.held)+len(o.marks)+o.outliers.count > 0, flagMore},
 	} {
 		if f.set {
 			flags |= f.flag
 		}
 	}
 	e.b = append(e.b, flags)
-	e.text(o.fleet)
+	e.text(*o.fleet)
 	e.text(o.id)
 	e.point(o.point)
 	e.int(int64(o.time))
@@ -175,16 +175,16 @@ func (e *exporter) object(o *object) {
 	e.point(o.anchor)
 	e.int(int64(o.anchorSince))
 	e.uint(o.seq)
-	e.measures(o.accuracy, o.speed, o.heading)
+	e.measures(o.accuracy(), o.speed(), o.heading())
 	if o.props != nil {
-		e.text(string(o.props))
+		e.text(string(*o.props))
 	}
 	e.uint(uint64(len(o.members)))
 	for i := range o.members {
 		m := &o.members[i]
 		e.uint(e.fences[fenceID{m.set, m.ref}])
 		e.int(int64(m.since))
-		e.uint(m.visit<<1 | bit(m.shown))
+		e.uint(m.told)
 	}
 	if flags&flagMore != 0 {
 		e.more(o)
@@ -202,10 +202,7 @@ func (e *exporter) more(o *object) {
 		e.int(int64(p.first))
 		e.int(int64(p.due))
 	}
-	x := o.more
-	if x == nil {
-		x = &extra{}
-	}
+	x := o.extra
 	e.uint(uint64(x.outliers.count))
 	e.point(x.outliers.point)
 	e.int(int64(x.outliers.time))
@@ -230,14 +227,6 @@ func (e *exporter) mark(m *mark) {
 	}
 	e.int(int64(m.at))
 	e.int(int64(m.since))
-}
-
-// marks returns the marks of the object.
-func (o *object) marks() []mark {
-	if o.more == nil {
-		return nil
-	}
-	return o.more.marks
 }
 
 func bit(b bool) uint64 {

@@ -44,7 +44,7 @@ func (s *Shard) arm(o *object) {
 	due, armed := o.deadline()
 	switch {
 	case armed && o.slot == 0:
-		o.due = due
+		s.own(o).due = due
 		heap.Push(&s.timers, o)
 	case armed && o.due != due:
 		o.due = due
@@ -61,11 +61,9 @@ func (o *object) deadline() (at Millis, ok bool) {
 			at, ok = p.due, true
 		}
 	}
-	if o.more != nil {
-		for i := range o.more.held {
-			if h := &o.more.held[i]; !ok || h.until < at {
-				at, ok = h.until, true
-			}
+	for i := range o.held {
+		if h := &o.held[i]; !ok || h.until < at {
+			at, ok = h.until, true
 		}
 	}
 	if o.scope != nil && o.scope.dwells {
@@ -132,5 +130,5 @@ func (s *Shard) elapse(o *object, due Millis, events []Event) []Event {
 	}
 	s.members = append(s.members, members...)
 	s.elapseDwell(o, due, &c)
-	return s.finish(o, o.scope, c, events)
+	return s.finish(o, o.bond, c, events)
 }

@@ -47,8 +47,24 @@ type membership struct {
 	set   SetID
 	ref   fence.Ref
 	since Millis
-	visit uint64
-	shown bool // a rule tells of the visit
+	told  uint64 // see visit and shown
+}
+
+// newMembership returns a membership that a rule shows or not, of a visit without an enter event.
+func newMembership(set SetID, ref fence.Ref, since Millis, shown bool) membership {
+	return membership{set: set, ref: ref, since: since}.as(0, shown)
+}
+
+// visit returns the Seq of the enter event, 0 if there was none.
+func (m *membership) visit() uint64 { return m.told >> 1 }
+
+// shown reports whether a rule tells of the visit.
+func (m *membership) shown() bool { return m.told&1 != 0 }
+
+// as returns the membership with another enter event, shown or not.
+func (m membership) as(visit uint64, shown bool) membership {
+	m.told = visit<<1 | bit(shown)
+	return m
 }
 
 // compare orders memberships by set, then by load order.
