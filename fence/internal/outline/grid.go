@@ -47,7 +47,7 @@ type grid struct {
 	busy   bits // cells whose lists do not say all
 
 	beyond  geometry.Box // around the fences that were added outside of the bounds
-	changes int          // fences that were added since the grid was made
+	changes int          // fences that were added or removed since the grid was made
 }
 
 func newGrid(t *index.Table) *grid {
@@ -126,10 +126,10 @@ func (g *grid) lower(i int, there bool, by int) {
 }
 
 // follow returns a grid after a change. Removed fences stay in it, which only makes distances less,
-// until so many have been added that the grid is made again. The cells of both are busy.
+// until there are so many changes that the grid is made again. The cells of both are busy.
 func (g *grid) follow(now *index.Table, removed, added []*index.Entry) *grid {
 	next := *g
-	if next.changes += len(added); next.changes > max(256, now.Fences/2) || g.bounds.Empty() {
+	if next.changes += max(len(removed), len(added)); next.changes > max(256, now.Fences/2) || g.bounds.Empty() {
 		return newGrid(now)
 	}
 	next.away, next.busy = slices.Clone(g.away), slices.Clone(g.busy)
