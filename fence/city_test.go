@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -96,4 +97,29 @@ func cityPoints(rng *rand.Rand, s *fence.Snapshot, n int) []geometry.Point {
 		}
 	}
 	return at
+}
+
+// TestOutlinesOfRealData asks about paths from such points, short and long, and what is near them.
+func TestOutlinesOfRealData(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(29, 30))
+	for set := range loadCity(t, fence.DefaultKind).All() {
+		all, quick := reindexed(t, set.Snapshot(), fence.KindBrute), set.Snapshot()
+		for _, p := range cityPoints(rng, all, 60/sampling.Slowdown) {
+			by := []float64{1e-6, 1e-4, 1e-2}[rng.IntN(3)]
+			q := geometry.Point{Lon: p.Lon + by*rng.NormFloat64(), Lat: p.Lat + by*rng.NormFloat64()}
+			if got, want := quick.AppendAlong(nil, p, q), all.AppendAlong(nil, p, q); !slices.Equal(got, want) {
+				t.Fatalf("%s: %v to %v: %v, want %v", set.Name(), p, q, got, want)
+			}
+			near := all.AppendNear(nil, q.Lon, q.Lat, 5000, 6)
+			if got := quick.AppendNear(nil, q.Lon, q.Lat, 5000, 6); !slices.Equal(got, near) {
+				t.Fatalf("%s: %v: near %v, want %v", set.Name(), q, got, near)
+			}
+			for _, n := range near {
+				if c := quick.Clearance(q.Lon, q.Lat); c > math.Abs(n.Distance) {
+					t.Fatalf("%s: %v has %v m, but %d is at %v m", set.Name(), q, c, n.Ref, n.Distance)
+				}
+			}
+		}
+	}
 }

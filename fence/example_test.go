@@ -116,3 +116,25 @@ func ExampleSnapshot_WriteGeoJSON() {
 	// {"type":"Feature","id":"depot","properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[1,2],[0,0]]]}}
 	// ]}
 }
+
+// The nearest fences have the distance to their boundary, which is positive within.
+func ExampleSnapshot_AppendNear() {
+	set, err := fence.NewSet("depots", fence.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	yard := geometry.MultiPolygon{{{{Lon: 13.4, Lat: 52.5}, {Lon: 13.41, Lat: 52.5}, {Lon: 13.41, Lat: 52.51}, {Lon: 13.4, Lat: 52.51}}}}
+	gate := geometry.MultiLine{{{Lon: 13.399, Lat: 52.504}, {Lon: 13.399, Lat: 52.506}}}
+	for _, f := range []fence.Fence{{Key: "yard", Geometry: yard}, {Key: "gate", Lines: gate}} {
+		if _, _, err := set.Put(f); err != nil {
+			log.Fatal(err)
+		}
+	}
+	snap := set.Snapshot()
+	for _, n := range snap.AppendNear(nil, 13.4005, 52.505, 500, 10) {
+		fmt.Printf("%s %.1f m\n", snap.Fence(n.Ref).Key, n.Distance)
+	}
+	// Output:
+	// yard 34.0 m
+	// gate -101.9 m
+}

@@ -80,6 +80,9 @@ func TestLinesHoldNothing(t *testing.T) {
 			if b := snap.Bounds(); b.MaxLon < 4 || snap.Len() != 3 {
 				t.Errorf("%s: %d fences within %v", kind, snap.Len(), b)
 			}
+			if got, want := snap.Stats().Edges, 1+4+snap.Fence(2).Geometry.Vertices(); got != want {
+				t.Errorf("%s: %d edges, want %d", kind, got, want)
+			}
 			// Again, after an edit of each.
 			for _, r := range []fence.Ref{0, 2} {
 				if _, snap, err = s.Put(*snap.Fence(r)); err != nil {

@@ -20,7 +20,8 @@ const MostClearance = outline.MostClearance
 // two points of which a fence holds only one, the fence is among them. One that holds neither is if
 // the path passes through it, which geometry.MultiPolygon.Passes tells more about.
 //
-// Points that are not finite are on no path. It does not allocate if dst has room. The first call
+// Crossings follow the half-open rule of the package comment, whatever the set's Boundary. Points
+// that are not finite are on no path. It does not allocate if dst has room. The first call
 // of this method, AppendNear or Clearance for a set builds an index of boundaries, in about a
 // microsecond for ten edges. Changes of the set keep it up to date from then on.
 func (s *Snapshot) AppendAlong(dst []Ref, a, b geometry.Point) []Ref {

@@ -113,3 +113,18 @@ func BenchmarkInradii(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOutlineEdit replaces a fence of a set whose boundaries are indexed.
+func BenchmarkOutlineEdit(b *testing.B) {
+	set := largestSet(b, fence.DefaultKind)
+	set.Snapshot().Clearance(0, 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		snap := set.Snapshot()
+		f := *snap.Fence(77)
+		if _, _, err := set.Put(f); err != nil {
+			b.Fatal(err)
+		}
+	}
+	set.Settle()
+}

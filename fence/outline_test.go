@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -182,7 +183,7 @@ func TestOutlines(t *testing.T) {
 			}
 			sets := outlineSets(t, fences)
 			s.ask(t, sets, 200/sampling.Slowdown)
-			for range 12 {
+			for range 12 / sampling.Slowdown {
 				s.edit(t, sets)
 				s.ask(t, sets, 24/sampling.Slowdown)
 			}
@@ -221,6 +222,43 @@ func (s *outlineScene) edit(t *testing.T, sets []*fence.Set) {
 		} else if _, _, err := set.Put(f); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestOutlinesStay: what an old snapshot answers does not depend on later edits.
+func TestOutlinesStay(t *testing.T) {
+	t.Parallel()
+	s := &outlineScene{rand.New(rand.NewPCG(7, 91)), geometry.Point{Lon: -74, Lat: 40.7}, 0.02}
+	var fences []fence.Fence
+	for range 25 {
+		fences = append(fences, s.fence(t))
+	}
+	sets := outlineSets(t, fences)
+	set := sets[len(sets)-1:]
+	type answer struct {
+		along     []fence.Ref
+		near      []fence.Near
+		clearance float64
+	}
+	ask := func(snap *fence.Snapshot, a, b geometry.Point) answer {
+		return answer{snap.AppendAlong(nil, a, b), snap.AppendNear(nil, a.Lon, a.Lat, 1e4, 5), snap.Clearance(a.Lon, a.Lat)}
+	}
+	var again []func()
+	for range 40 / sampling.Slowdown {
+		snap := set[0].Snapshot()
+		for range 20 {
+			a, b := s.point(1), s.point(1)
+			then := ask(snap, a, b)
+			again = append(again, func() {
+				if now := ask(snap, a, b); !reflect.DeepEqual(now, then) {
+					t.Errorf("generation %d, %v to %v: %v, and %v before", snap.Generation(), a, b, now, then)
+				}
+			})
+		}
+		s.edit(t, set)
+	}
+	for _, check := range again {
+		check()
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Snapshot) Bounds() geometry.Box { return s.bounds }
 // Stats describes the index.
 func (s *Snapshot) Stats() Stats {
 	x := s.index.Stats()
-	return Stats{Kind: Kind(x.Kind), Fences: x.Fences, Parts: x.Parts, Edges: x.Edges, Bytes: x.Bytes}
+	return Stats{Kind: Kind(x.Kind), Fences: x.Fences, Parts: x.Parts, Edges: x.Edges + s.table.Lines, Bytes: x.Bytes}
 }
 
 // Append appends to dst the refs of the fences that hold the point, ascending and without
@@ -120,8 +120,8 @@ func (b *Batch) Len() int { return max(len(b.Offsets)-1, 0) }
 // Answer is the i-th answer, borrowed until the batch changes.
 func (b *Batch) Answer(i int) []Ref { return b.Refs[b.Offsets[i]:b.Offsets[i+1]] }
 
-// Stats describes an index. Bytes is an estimate of what it holds beside the fences' own
-// geometry and properties.
+// Stats describes an index. Edges are those of areas and of lines. Bytes is an estimate of what it
+// holds beside the fences' own geometry and properties.
 type Stats struct {
 	Kind   Kind
 	Fences int

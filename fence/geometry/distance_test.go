@@ -68,6 +68,20 @@ func TestDistanceOverTheAntimeridian(t *testing.T) {
 			}
 		}
 	}
+	step := MultiPolygon{{rectangle(179, 0, 180, 2)}, {rectangle(-180, 0.5, -179, 1)}, {rectangle(-180, 1.5, -179, 3)}}
+	for _, c := range []struct {
+		p    Point
+		want float64
+	}{
+		{Point{179.9999, 0.25}, 11.132},         // the west begins further to the north
+		{Point{-179.9999, 1.25}, -11.129},       // and has a gap
+		{Point{-179.9999, 2.5}, 11.121},         // and ends beyond the east
+		{Point{179.9999, 0.75}, 0.25 * 110_575}, // within both
+	} {
+		if got := step.SignedDistance(c.p); math.Abs(got-c.want) > math.Abs(c.want)/1000 {
+			t.Errorf("%v is at %v, want %v", c.p, got, c.want)
+		}
+	}
 	polar := Unwrap(MultiPolygon{{{{0, 80}, {90, 80}, {180, 80}, {-90, 80}}}})
 	if got := polar.SignedDistance(Point{20, 89}); !(got > 9*110_574 && got < 10*111_700) {
 		t.Errorf("a cap has its boundary at %v m", got)

@@ -114,6 +114,15 @@ func (l Line) Edges() int {
 // Edge returns the ends of the i-th edge.
 func (l Line) Edge(i int) (a, b Point) { return l[i], l[min(i+1, len(l)-1)] }
 
+// Edges is the number of edges of all lines.
+func (ml MultiLine) Edges() int {
+	n := 0
+	for _, l := range ml {
+		n += l.Edges()
+	}
+	return n
+}
+
 // Vertices is the number of vertices of all lines.
 func (ml MultiLine) Vertices() int {
 	n := 0

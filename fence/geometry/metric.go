@@ -30,10 +30,10 @@ func LonDegree(lat float64) float64 {
 // straight in longitude and latitude. An edge goes the way that its coordinates tell, and places on
 // both sides of longitude 180 are near each other.
 //
-// Between 80 degrees south and north it errs by less than 0.01 mm up to 1 km, and by less than 1 mm
-// up to 10 km; nearer to a pole by less than a millionth. From 50 km on, or near a pole from a
-// thirtieth of the distance to it, it takes the chord through the earth and errs by 0.4 % at most.
-// Results are the same to the bit on every processor.
+// Between 80 degrees south and north it errs by less than 0.01 mm up to 1 km, by less than 1 mm up
+// to 10 km, and by less than 0.4 m up to 50 km; nearer to a pole by less than a millionth. Beyond,
+// or near a pole from a thirtieth of the distance to it, it takes the chord through the earth and
+// errs by 0.4 % at most. Results are the same to the bit on every processor.
 type Metric struct {
 	from Point
 

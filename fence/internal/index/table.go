@@ -66,7 +66,8 @@ type Table struct {
 	pages  []*Page
 	Fences int
 	Parts  int
-	Edges  int
+	Edges  int // of the parts
+	Lines  int // edges of the fences that are lines
 }
 
 func (t *Table) Get(r geojson.Ref) *Entry {
@@ -160,6 +161,9 @@ func (t *Table) account(pg *Page, e *Entry, sign int) {
 	t.Fences += sign
 	t.Parts += sign * len(e.boxes)
 	t.Edges += sign * e.Edges
+	if e.Fence.OnlyCrossed() {
+		t.Lines += sign * e.Fence.Lines.Edges()
+	}
 }
 
 // All yields the entries by ascending ref.

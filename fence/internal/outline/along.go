@@ -32,12 +32,11 @@ func (x *tree) crossed(dst []geojson.Ref, b geometry.Box, w *geometry.Path) []ge
 		if p.part == ofMiddle {
 			return true
 		}
-		a, others := p.edges()
-		for _, b := range others {
-			if w.Meets(a, b) {
-				dst = append(dst, p.entry.Ref)
+		c := p.chain()
+		for i := int(p.from); i < p.end(&c); i++ {
+			if w.Meets(c.edge(i)) {
+				dst = append(dst, c.ref)
 			}
-			a = b
 		}
 		return true
 	})

@@ -149,27 +149,26 @@ func (g *grid) place(edges int) []placed {
 // which has two or three rows and columns.
 const repeats = 18
 
-// fill makes the lists.
-func (g *grid) fill(edges int) {
+// fill makes the lists, and notes the cells with edges.
+func (g *grid) fill(edges int, states []uint8) {
 	all := g.place(edges)
-	count := make([]uint32, g.w*g.h+1)
+	next := make([]uint32, len(states)+1)
 	for _, p := range all {
-		g.away[p.cell] = 0
-		count[p.cell+1]++
+		states[p.cell] = 0
+		next[p.cell+1]++
 	}
-	for i := range g.away {
-		if count[i+1] > fullCell {
-			g.busy.set(i)
-			count[i+1] = 0
+	for i := range states {
+		if next[i+1] > fullCell {
+			states[i], next[i+1] = busy, 0
 		}
-		count[i+1] += count[i]
+		next[i+1] += next[i]
 	}
-	g.from = slices.Clone(count)
-	g.edges = make([]edgeAt, count[len(g.away)])
+	g.from = slices.Clone(next)
+	g.edges = make([]edgeAt, next[len(states)])
 	for _, p := range all {
-		if !g.busy.has(int(p.cell)) {
-			g.edges[count[p.cell]] = p.edgeAt
-			count[p.cell]++
+		if states[p.cell] != busy {
+			g.edges[next[p.cell]] = p.edgeAt
+			next[p.cell]++
 		}
 	}
 }
@@ -207,7 +206,7 @@ func (g *grid) appendAlong(dst []geojson.Ref, w *geometry.Path) (found []geojson
 // crossed adds the edges of a cell that the path crosses to n others, and returns their number; -1
 // if the list does not tell, or there are too many.
 func (g *grid) crossed(hits *[fewHits]edgeAt, n, cell int, w *geometry.Path) int {
-	if g.busy.has(cell) {
+	if g.states.of(cell)&busy != 0 {
 		return -1
 	}
 	for _, e := range g.edges[g.from[cell]:g.from[cell+1]] {
@@ -232,11 +231,3 @@ func in(hits []edgeAt, e edgeAt) bool {
 	}
 	return false
 }
-
-// bits is a set of small numbers.
-type bits []uint64
-
-func newBits(n int) bits { return make(bits, (n+63)/64) }
-
-func (b bits) set(i int)      { b[i/64] |= 1 << (i % 64) }
-func (b bits) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }

@@ -38,16 +38,15 @@ type grid struct {
 	stepX, stepY float64      // degrees
 	perX, perY   float64      // cells in a degree
 	w, h         int
-	away         []uint8
+	states       states
 	perLon       []float64 // by row: metres for each degree of longitude, or less
 
 	chains []chain
 	from   []uint32 // the edges of cell i are edges[from[i]:from[i+1]]
 	edges  []edgeAt
-	busy   bits // cells whose lists do not say all
 
 	beyond  geometry.Box // around the fences that were added outside of the bounds
-	changes int          // fences that were added since the grid was made
+	changes int          // fences that were added or removed since the grid was made
 }
 
 func newGrid(t *index.Table) *grid {
@@ -67,9 +66,11 @@ func newGrid(t *index.Table) *grid {
 	for g.divide(cells); g.work() > workPerEdge*edges+leastWork && cells > 1; g.divide(cells) {
 		cells /= 4
 	}
-	g.prepare()
-	g.fill(edges)
-	g.spread()
+	all := slices.Repeat([]uint8{farthest}, g.w*g.h)
+	g.fill(edges, all)
+	g.spread(all)
+	g.states = newStates(all)
+	g.measure()
 	return g
 }
 
@@ -84,9 +85,8 @@ func (g *grid) divide(cells int) {
 	g.perX, g.perY = 1/g.stepX, 1/g.stepY
 }
 
-// prepare makes empty cells.
-func (g *grid) prepare() {
-	g.away, g.busy = slices.Repeat([]uint8{math.MaxUint8}, g.w*g.h), newBits(g.w*g.h)
+// measure measures the rows.
+func (g *grid) measure() {
 	g.perLon = make([]float64, g.h)
 	for y := range g.perLon {
 		south, north := g.bounds.MinLat+float64(y)*g.stepY, g.bounds.MinLat+float64(y+1)*g.stepY
@@ -101,42 +101,42 @@ func (g *grid) row(lat float64) int    { return clamped((lat-g.bounds.MinLat)*g.
 func clamped(at float64, n int) int { return int(min(max(at, 0), float64(n-1))) }
 
 // spread fills the cells without edges, from the south-west and back.
-func (g *grid) spread() {
-	for i := range g.away {
+func (g *grid) spread(all []uint8) {
+	for i := range all {
 		x, y := i%g.w, i/g.w
-		g.lower(i, x > 0, -1)
-		g.lower(i, y > 0, -g.w)
-		g.lower(i, y > 0 && x > 0, -g.w-1)
-		g.lower(i, y > 0 && x < g.w-1, -g.w+1)
+		lower(all, i, x > 0, -1)
+		lower(all, i, y > 0, -g.w)
+		lower(all, i, y > 0 && x > 0, -g.w-1)
+		lower(all, i, y > 0 && x < g.w-1, -g.w+1)
 	}
-	for i := len(g.away) - 1; i >= 0; i-- {
+	for i := len(all) - 1; i >= 0; i-- {
 		x, y := i%g.w, i/g.w
-		g.lower(i, x < g.w-1, 1)
-		g.lower(i, y < g.h-1, g.w)
-		g.lower(i, y < g.h-1 && x < g.w-1, g.w+1)
-		g.lower(i, y < g.h-1 && x > 0, g.w-1)
+		lower(all, i, x < g.w-1, 1)
+		lower(all, i, y < g.h-1, g.w)
+		lower(all, i, y < g.h-1 && x < g.w-1, g.w+1)
+		lower(all, i, y < g.h-1 && x > 0, g.w-1)
 	}
 }
 
 // lower makes a cell no further away than a neighbour, if that is there, and one.
-func (g *grid) lower(i int, there bool, by int) {
-	if there && g.away[i+by] < g.away[i] {
-		g.away[i] = min(g.away[i], g.away[i+by]+1)
+func lower(all []uint8, i int, there bool, by int) {
+	if there && all[i+by]&farthest < all[i]&farthest {
+		all[i] = min(all[i], all[i+by]&farthest+1) // a busy one has an edge already
 	}
 }
 
 // follow returns a grid after a change. Removed fences stay in it, which only makes distances less,
-// until so many have been added that the grid is made again. The cells of both are busy.
+// until there are so many changes that the grid is made again. The cells of both are busy.
 func (g *grid) follow(now *index.Table, removed, added []*index.Entry) *grid {
 	next := *g
-	if next.changes += len(added); next.changes > max(256, now.Fences/2) || g.bounds.Empty() {
+	if next.changes += max(len(removed), len(added)); next.changes > max(256, now.Fences/2) || g.bounds.Empty() {
 		return newGrid(now)
 	}
-	next.away, next.busy = slices.Clone(g.away), slices.Clone(g.busy)
+	next.states = g.states.edited()
 	var queue []int
 	for _, e := range removed {
 		if g.bounds.Union(e.Extent) == g.bounds {
-			next.cells(e, next.busy.set)
+			next.cells(e, func(cell int) { next.states.set(cell, next.states.of(cell)|busy) })
 		}
 	}
 	for _, e := range added {
@@ -145,11 +145,10 @@ func (g *grid) follow(now *index.Table, removed, added []*index.Entry) *grid {
 			continue
 		}
 		next.cells(e, func(cell int) {
-			next.busy.set(cell)
-			if next.away[cell] > 0 {
-				next.away[cell] = 0
+			if next.states.away(cell) > 0 {
 				queue = append(queue, cell)
 			}
+			next.states.set(cell, busy)
 		})
 	}
 	next.settle(queue)
@@ -160,11 +159,11 @@ func (g *grid) follow(now *index.Table, removed, added []*index.Entry) *grid {
 func (g *grid) settle(queue []int) {
 	for ; len(queue) > 0; queue = queue[1:] {
 		i := queue[0]
-		x, y, away := i%g.w, i/g.w, g.away[i]
+		x, y, away := i%g.w, i/g.w, g.states.away(i)
 		for ny := max(y-1, 0); ny <= min(y+1, g.h-1); ny++ {
 			for nx := max(x-1, 0); nx <= min(x+1, g.w-1); nx++ {
-				if n := ny*g.w + nx; g.away[n] > away && g.away[n]-away > 1 {
-					g.away[n] = away + 1
+				if n := ny*g.w + nx; g.states.away(n) > away+1 {
+					g.states.set(n, g.states.of(n)&busy|(away+1))
 					queue = append(queue, n)
 				}
 			}
@@ -176,7 +175,7 @@ func (g *grid) settle(queue []int) {
 // edge goes through the cell.
 func (g *grid) space(p geometry.Point) (geometry.Box, bool) {
 	x, y := g.column(p.Lon), g.row(p.Lat)
-	n := int(g.away[y*g.w+x])
+	n := int(g.states.away(y*g.w + x))
 	if n == 0 {
 		return geometry.Box{}, false
 	}

@@ -48,23 +48,24 @@ type piece struct {
 	part, ring, from int32
 }
 
-// edges returns the first vertex, and the others, each of which ends an edge.
-func (p piece) edges() (first geometry.Point, others []geometry.Point) {
+// chain returns the ring or the line that the piece is of.
+func (p piece) chain() chain {
 	if p.part < 0 {
-		l := p.entry.Fence.Lines[p.ring]
-		return l[p.from], l[p.from+1 : min(int(p.from)+1+pieceEdges, len(l))]
+		return chain{p.entry.Ref, p.entry.Fence.Lines[p.ring], false}
 	}
-	r := p.entry.Fence.Geometry[p.part][p.ring]
-	if int(p.from) == len(r)-1 {
-		return r[p.from], r[:1]
-	}
-	return r[p.from], r[p.from+1 : min(int(p.from)+1+pieceEdges, len(r))]
+	return chain{p.entry.Ref, p.entry.Fence.Geometry[p.part][p.ring], true}
 }
 
+// end is the edge of the chain that the piece ends before.
+func (p piece) end(c *chain) int { return min(int(p.from)+pieceEdges, c.edges()) }
+
 func (p piece) box() geometry.Box {
-	first, others := p.edges()
-	b := geometry.Box{MinLon: first.Lon, MinLat: first.Lat, MaxLon: first.Lon, MaxLat: first.Lat}
-	b = b.Union(geometry.Line(others).Bounds())
+	c := p.chain()
+	b := geometry.EmptyBox()
+	for i := int(p.from); i < p.end(&c); i++ {
+		from, to := c.edge(i)
+		b = b.Union(geometry.Line{from, to}.Bounds())
+	}
 	if p.part == ofMiddle {
 		return b.Widened(p.entry.Fence.Buffer())
 	}
@@ -74,24 +75,22 @@ func (p piece) box() geometry.Box {
 // pieces yields the pieces of a fence.
 func pieces(e *index.Entry, yield func(piece)) {
 	f := e.Fence
-	for i, part := range f.Geometry {
-		for k, r := range part {
-			for from := 0; from < len(r)-1; from += pieceEdges {
-				yield(piece{e, int32(i), int32(k), int32(from)})
-			}
-			if len(r) > 0 {
-				yield(piece{e, int32(i), int32(k), int32(len(r) - 1)})
-			}
+	cut := func(part, ring, edges int) {
+		for from := 0; from < edges; from += pieceEdges {
+			yield(piece{e, int32(part), int32(ring), int32(from)})
 		}
 	}
-	kind := int32(ofLine)
+	for i, part := range f.Geometry {
+		for k, r := range part {
+			cut(i, k, len(r))
+		}
+	}
+	kind := ofLine
 	if len(f.Geometry) > 0 {
 		kind = ofMiddle
 	}
 	for i, l := range f.Lines {
-		for from := 0; from < len(l)-1; from += pieceEdges {
-			yield(piece{e, kind, int32(i), int32(from)})
-		}
+		cut(kind, i, len(l)-1)
 	}
 }
 

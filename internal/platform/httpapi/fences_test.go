@@ -30,6 +30,27 @@ func TestListFences(t *testing.T) {
 	tw.problem(tw.get(path+"?properties=some"), 400, `query: properties "some": use all or none`)
 }
 
+// A line and a corridor come back as they were put. A point is found in the corridor, and the line
+// by its distance.
+func TestLinesAreFences(t *testing.T) {
+	tw := newTown(t, options{})
+	const route = `{"type":"Feature","id":%q,"properties":%s,"geometry":{"type":"LineString","coordinates":[[40,20],[40.01,20],[40.01,20.01]]}}`
+	for id, properties := range map[string]string{"line": `{"name":"Line"}`, "route": `{"paddock:buffer":50}`} {
+		body, path := fmt.Sprintf(route, id, properties), "/v1/sets/far/fences/"+id
+		tw.expect(tw.send(request{method: http.MethodPut, path: path, body: body}), 201, "")
+		tw.expect(tw.get(path), 200, body)
+	}
+	tw.expect(tw.get("/v1/search?lon=40.005&lat=20.0004&properties=none"), 200, `{"fences":[{"set":"far","id":"route"}]}`)
+	tw.expect(tw.get("/v1/search?lon=40.005&lat=20.0004&properties=none&distance=45"), 200, `{"fences":[{"set":"far","id":"route","distance":-5.718},{"set":"far","id":"line","distance":44.282}]}`)
+	if r := tw.get("/v1/sets/far"); r.status != 200 || strings.Count(string(r.body), "LineString") != 2 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	const bad = `{"type":"Feature","properties":{"paddock:buffer":"50 m"},"geometry":{"type":"LineString","coordinates":[[40,20],[41,20]]}}`
+	if r := tw.send(request{method: http.MethodPut, path: "/v1/sets/far/fences/bad", body: bad}); r.status != 422 && r.status != 400 || !strings.Contains(string(r.body), "paddock:buffer is a string, not a number of metres") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
 // Circles and boxes are fences like others: the fast path and net/http find them, and nothing
 // outside of them.
 func TestCirclesAndBoxesAreFound(t *testing.T) {
