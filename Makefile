@@ -157,6 +157,12 @@ CUTS ?= 1000
 power-cuts: ## Cut the simulated power of a disk CUTS times (1000) under load; nothing acknowledged may be lost.
 	PADDOCK_POWER_CUTS=$(CUTS) $(GO) test -v -count 1 -timeout 1h -run 'TestPowerCuts' $(TESTFLAGS) ./internal/platform/journal ./internal/platform/ingest ./internal/platform
 
+DAMAGES ?= 200
+
+.PHONY: damages
+damages: ## Change a bit of a platform's files at DAMAGES random places (200), and start it with --accept-loss.
+	PADDOCK_DAMAGES=$(DAMAGES) $(GO) test -v -count 1 -timeout 1h -run 'TestManyDamages' $(TESTFLAGS) ./internal/platform
+
 .PHONY: tunnel-scale
 tunnel-scale: ## Tunnel at scale: 10,000 clients come back, 10 GiB, 5,000 slow visitors, 100,000 who leave, a dead path.
 	PADDOCK_TUNNEL_CLIENTS=10000 PADDOCK_TUNNEL_MIB=10240 PADDOCK_TUNNEL_LOST=1 $(GO) test -v -count 1 -timeout 2h -run 'TestTunnel(ClientsComeBack|MemoryIsFlat|LossIsNoticed)' $(TESTFLAGS) ./cmd/paddock

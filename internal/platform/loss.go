@@ -62,7 +62,7 @@ func (p *Platform) acceptLoss(cfg ingest.Config, dir string) error {
 		l.Damage = append(l.Damage, d.String())
 		p.log.Error("the journal is damaged", "where", d.Where, "what", d.What)
 	}
-	if err := p.mend(cfg, copied, &l, slices.ContainsFunc(damage, func(d journal.Damage) bool { return d.Newest })); err != nil {
+	if err := p.mend(cfg, copied, &l, damage); err != nil {
 		return fmt.Errorf("the damaged journal cannot be mended: restore a backup: %w", err)
 	}
 	for _, lost := range l.Lost {
@@ -74,17 +74,23 @@ func (p *Platform) acceptLoss(cfg ingest.Config, dir string) error {
 
 // mend makes a copy of a damaged journal complete: it starts from saved states, and says where
 // something is missing.
-func (p *Platform) mend(cfg ingest.Config, dir string, l *loss, newest bool) (err error) {
+func (p *Platform) mend(cfg ingest.Config, dir string, l *loss, damage []journal.Damage) (err error) {
+	newest := slices.ContainsFunc(damage, func(d journal.Damage) bool { return d.Newest })
+	var oldest []byte
+	if slices.ContainsFunc(damage, func(d journal.Damage) bool { return d.Oldest }) {
+		oldest = events.Loss{Reason: lostReason}.Encode()
+	}
 	j, err := journal.OpenSalvaged(dir, p.log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	missing, err := j.MarkLost(events.Loss{Reason: lostReason, Counted: true}.Encode())
+	missing, older, err := j.MarkLost(events.Loss{Reason: lostReason, Counted: true}.Encode(), oldest)
 	if err != nil {
 		return err
 	}
 	l.lose(missing > 0, "%d events between others", missing)
+	l.lose(older > 0, "the oldest events, of the %d before the remaining ones", older)
 	if err := keepHistory(j); err != nil {
 		return err
 	}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +172,7 @@ func losses(t *testing.T, dir string) (lost []string) {
 // and no id and no cursor names two events.
 func TestAcceptLoss(t *testing.T) {
 	all := pasts(t)
-	kinds := []string{"events between", "the set", "present state", "records", "newest", "past positions"}
+	kinds := []string{"events between", "the set", "present state", "records", "newest", "oldest", "past positions"}
 	seen := map[string]int{}
 	for _, c := range []struct {
 		of, ext string
@@ -184,7 +186,7 @@ func TestAcceptLoss(t *testing.T) {
 		{"crashed", ".log", 999},
 		{"flushed", ".sst", 720},
 		{"mended", ".sst", 1},
-		{"mended", ".sst", 500},
+		{"flushed", ".sst", 1},
 	} {
 		t.Run(fmt.Sprintf("%s/%s/%d", c.of, c.ext, c.share), func(t *testing.T) {
 			p := *all[c.of]
@@ -210,6 +212,27 @@ func TestAcceptLoss(t *testing.T) {
 	}
 }
 
+// TestManyDamages is TestAcceptLoss at as many random places as PADDOCK_DAMAGES says.
+func TestManyDamages(t *testing.T) {
+	times, err := strconv.Atoi(os.Getenv("PADDOCK_DAMAGES"))
+	if err != nil {
+		t.Skip("PADDOCK_DAMAGES is not set: make damages sets it")
+	}
+	all := pasts(t)
+	kinds := []struct{ of, ext string }{
+		{"stopped", ".sst"}, {"stopped", ".log"}, {"crashed", ".log"}, {"flushed", ".sst"}, {"mended", ".sst"},
+	}
+	for n := range times {
+		c, share := kinds[mathrand.IntN(len(kinds))], mathrand.IntN(1000)
+		t.Run(fmt.Sprintf("%d/%s/%s/%d", n, c.of, c.ext, share), func(t *testing.T) {
+			p := *all[c.of]
+			p.dir = copyOf(t, p.dir)
+			damage(t, p.dir, c.ext, share)
+			p.accept(t)
+		})
+	}
+}
+
 // damage changes a bit of the largest file with an extension. Zeros at its end are no data.
 func damage(t *testing.T, dir, ext string, share int) {
 	t.Helper()
@@ -218,7 +241,9 @@ func damage(t *testing.T, dir, ext string, share int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b[len(bytes.TrimRight(b, "\x00"))*share/1000] ^= 0x10
+	if n := len(bytes.TrimRight(b, "\x00")); n > 0 {
+		b[n*share/1000] ^= 0x10
+	}
 	if err := os.WriteFile(file, b, 0o600); err != nil {
 		t.Fatal(err)
 	}

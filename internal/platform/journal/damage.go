@@ -16,8 +16,8 @@ type Damage struct {
 	Where string // file and offset
 	What  string // lies there
 	// Newest says that the newest records or events may be among it, so that their number is not
-	// known.
-	Newest bool
+	// known. Oldest says so of the oldest events.
+	Newest, Oldest bool
 }
 
 func (d Damage) String() string { return d.Where + ": " + d.What }
@@ -89,6 +89,12 @@ func (s *salvage) at(from []byte) (key []byte, found bool, err error) {
 		_, err = it.ValueAndErr()
 	}
 	return key, found, errors.Join(err, it.Error(), it.Close())
+}
+
+// begins reports whether the first events may lie between two keys; next is nil at the end.
+func begins(from, next []byte) bool {
+	first := pieceKey(1)
+	return bytes.Compare(from, first) <= 0 && (next == nil || bytes.Compare(next, first) > 0)
 }
 
 // ends reports whether the last keys of a kind lie between two keys; next is nil at the end.

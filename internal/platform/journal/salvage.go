@@ -88,7 +88,7 @@ func (s *salvage) examineList(dir string) error {
 	}
 	if want := noted(vfs.Default, s.dir); newest < want {
 		s.damage = append(s.damage, Damage{
-			strings.Replace(place, dir, s.dir, 1), fmt.Sprintf("the list of files ends early: records from %d to %d at least, and more", newest+1, want), true,
+			strings.Replace(place, dir, s.dir, 1), fmt.Sprintf("the list of files ends early: records from %d to %d at least, and more", newest+1, want), true, true,
 		})
 	}
 	return nil
@@ -147,7 +147,7 @@ func (s *salvage) walk(f func(key, value []byte) error) error {
 		next, more := s.readable(from)
 		s.damage = append(s.damage, Damage{
 			s.place(file, err), describe(from, next),
-			ends(from, next, keyRecord) || ends(from, next, keyPiece),
+			ends(from, next, keyRecord) || ends(from, next, keyPiece), begins(from, next),
 		})
 		if !more {
 			return nil

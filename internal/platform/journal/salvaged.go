@@ -37,11 +37,19 @@ func (s *Salvaged) Records(from uint64, f func(number uint64, record []byte) err
 }
 
 // MarkLost puts pieces of lost events where pieces are missing between others, and returns the
-// number of the events. The text is that of the pieces.
-func (s *Salvaged) MarkLost(text []byte) (lost uint64, err error) {
+// number of the events. The text is that of the pieces. Unless oldest is nil, it is the text of a
+// piece before all others, if there may have been any: older is the number of their events then.
+func (s *Salvaged) MarkLost(text, oldest []byte) (lost, older uint64, err error) {
 	b := s.db.NewBatch()
 	before := Piece{}
 	err = s.Pieces(0, func(p Piece) error {
+		if before.Count == 0 && p.First > 1 && oldest != nil {
+			older = p.First - 1
+			gap := Piece{Last: true, First: 1, Count: int(older), Time: p.Time, Events: oldest, Gap: true}
+			if err := b.Set(pieceKey(1), appendPiece(nil, &gap), nil); err != nil {
+				return err
+			}
+		}
 		if before.Count > 0 && p.First > before.Next() {
 			gap := Piece{
 				At: before.At, Last: true, First: before.Next(), Count: int(p.First - before.Next()),
@@ -57,9 +65,12 @@ func (s *Salvaged) MarkLost(text []byte) (lost uint64, err error) {
 		return nil
 	})
 	if err != nil {
-		return 0, errors.Join(err, b.Close())
+		return 0, 0, errors.Join(err, b.Close())
 	}
-	return lost, s.write(b, pebble.NoSync)
+	if err := s.write(b, pebble.NoSync); err != nil {
+		return 0, 0, err
+	}
+	return lost, older, s.findOldestEvent()
 }
 
 // Seal removes all records, as later states are saved as after the record with this number, and

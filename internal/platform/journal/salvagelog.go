@@ -40,7 +40,7 @@ func (s *salvage) cutLog(dir string) error {
 		s.damage = append(s.damage, Damage{
 			fmt.Sprintf("%s at %d", filepath.Join(s.dir, filepath.Base(path)), good),
 			fmt.Sprintf("what was written last, in the %d bytes from there on", lost-good),
-			true,
+			true, false,
 		})
 		return cutFile(path, good, logs[i+1:])
 	}
