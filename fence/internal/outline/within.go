@@ -24,8 +24,12 @@ func (x *tree) Within(e *index.Entry, p geometry.Point, most float64) float64 {
 		}
 		several = several || part >= 0 && part != pc.part
 		part = pc.part
-		first, others := pc.edges()
-		least = m.Chain(first, others, least)
+		c := pc.chain()
+		from, to := int(pc.from), pc.end(&c)
+		least = m.Chain(c.vertices[from], c.vertices[from+1:min(to+1, len(c.vertices))], least)
+		if to == len(c.vertices) { // the edge that closes the ring
+			least = m.Chain(c.vertices[to-1], c.vertices[:1], least)
+		}
 		return true
 	})
 	switch {
