@@ -110,7 +110,7 @@ func (e *era) bondOf(c *rule.Class) *bond {
 	if c != nil {
 		b.scope = e.compile(c)
 		if e.before != nil {
-			if old := e.before.bonds[c]; old != nil && old.scope.equal(b.scope) {
+			if old := e.before.bonds[c]; old != nil && b.scope.equal(old.scope) {
 				b.scope = old.scope
 			}
 		}
@@ -141,9 +141,14 @@ func (e *era) compile(c *rule.Class) *scope {
 	return sc
 }
 
+// equal reports whether two scopes are the same by their content: after a restart the same rules
+// are other values.
 func (sc *scope) equal(other *scope) bool {
+	if sc == other || sc == nil || other == nil {
+		return sc == other
+	}
 	return slices.EqualFunc(sc.sets, other.sets, func(a, b setScope) bool {
-		return a.set == b.set && a.tracked == b.tracked && slices.Equal(a.rules, b.rules)
+		return a.set == b.set && a.tracked == b.tracked && slices.EqualFunc(a.rules, b.rules, (*rule.Rule).Equal)
 	})
 }
 

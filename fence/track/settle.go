@@ -106,7 +106,7 @@ func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
 		return false
 	}
 	old := o.era.view.find(set.ID)
-	changed := old == nil || old.Snapshot != set.Snapshot || !o.scope.of(set.ID).tracked
+	changed := old == nil || !old.sameFences(set) || !o.scope.of(set.ID).tracked
 	return changed && !(t.ttl > 0 && o.arrived+t.ttl <= s.era.at)
 }
 
@@ -125,11 +125,14 @@ func samePolicy(a, b *TrackedSet) bool {
 	return a != nil && policyOf(a) == policyOf(b)
 }
 
+// policyOf returns the policy of a set in the form in which it comes back from JSON.
 func policyOf(t *TrackedSet) Policy {
-	if t.Policy == nil {
-		return raw
+	p := raw
+	if t.Policy != nil {
+		p = *t.Policy
 	}
-	return *t.Policy
+	p.Fixes = max(p.Fixes, 1)
+	return p
 }
 
 // judge decides about one difference between a membership and the place of the object: whether

@@ -175,7 +175,7 @@ func (s *Shard) renew(o *object, events []Event) []Event {
 		return events
 	}
 	next := s.era.bondOf(s.era.classAfter(o))
-	if o.silent && len(o.members) == 0 || next.scope == o.scope && s.era.view.sameSets(o.era.view) {
+	if o.silent && len(o.members) == 0 || next.scope.equal(o.scope) && s.era.view.sameSets(o.era.view) {
 		o.bond = next
 		return events
 	}

@@ -118,5 +118,5 @@ func (v *View) has(r *rule.Rule) bool {
 		return false
 	}
 	known, ok := v.Rules.Get(r.ID)
-	return ok && known == r
+	return ok && known.Equal(r)
 }

@@ -16,8 +16,14 @@ type SetID uint32
 type TrackedSet struct {
 	ID       SetID
 	Name     string
-	Snapshot *fence.Snapshot
+	Snapshot *fence.Snapshot // those of one ID and one generation have the same fences
 	Policy   *Policy // nil: raw. It is immutable.
+}
+
+// sameFences reports whether a set has the same fences in another view, where it may be read from
+// its stored form.
+func (t *TrackedSet) sameFences(o *TrackedSet) bool {
+	return t.Snapshot == o.Snapshot || t.Snapshot.Generation() == o.Snapshot.Generation()
 }
 
 // View is what a shard tracks: one snapshot of each set, in ascending order of ID, and the rules.
@@ -86,6 +92,6 @@ func (m *membership) compare(set SetID, ref fence.Ref) int {
 // sameSets reports whether two views have the same fences and policies.
 func (v *View) sameSets(other *View) bool {
 	return v == other || slices.EqualFunc(v.Sets, other.Sets, func(a, b TrackedSet) bool {
-		return a.ID == b.ID && a.Snapshot == b.Snapshot && (a.Policy == b.Policy || policyOf(&a) == policyOf(&b))
+		return a.ID == b.ID && a.sameFences(&b) && (a.Policy == b.Policy || policyOf(&a) == policyOf(&b))
 	})
 }

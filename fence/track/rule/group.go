@@ -35,7 +35,8 @@ func (r *Rule) selector() selector {
 
 func (r *Rule) compare(o *Rule) int { return strings.Compare(r.ID, o.ID) }
 
-func (r *Rule) equal(o *Rule) bool { return bytes.Equal(r.AppendJSON(nil), o.AppendJSON(nil)) }
+// Equal reports whether two rules are the same.
+func (r *Rule) Equal(o *Rule) bool { return r == o || bytes.Equal(r.AppendJSON(nil), o.AppendJSON(nil)) }
 
 // checked returns a copy of a rule without faults, in normal form.
 func (r *Rule) checked() (*Rule, error) {

@@ -58,7 +58,7 @@ func (t *Table) Put(r *Rule) (*Table, error) {
 	}
 	old, replaces := t.rules.Get(r.ID)
 	switch {
-	case replaces && old.equal(kept):
+	case replaces && old.Equal(kept):
 		return t, nil
 	case !replaces && t.Len() == MaxRules:
 		return nil, fmt.Errorf("%s: a table has at most %d rules", r.ID, MaxRules)
@@ -188,7 +188,7 @@ func (t *Table) difference(rules []*Rule) (puts []*Rule, deletes []string, err e
 			return nil, nil, fmt.Errorf("%s: two rules have this id", r.ID)
 		}
 		keep[r.ID] = true
-		if old, ok := t.Get(r.ID); !ok || !old.equal(r) {
+		if old, ok := t.Get(r.ID); !ok || !old.Equal(r) {
 			puts = append(puts, r)
 		}
 	}

@@ -138,13 +138,22 @@ func (v *verifier) compare(p journal.Piece) error {
 		v.found.Unstored += p.Count
 		return nil
 	case stored.At != p.At || stored.Last != p.Last || stored.Count != p.Count || stored.Time != p.Time:
-		return fmt.Errorf("%w: %d events at %v of record %d, stored are %d at %v of record %d",
-			ErrDiffers, p.Count, p.At.Piece, p.At.Number, stored.Count, stored.At.Piece, stored.At.Number)
+		return fmt.Errorf("%w: %d events at %v of record %d, stored are %d at %v of record %d; the first are %s and %s",
+			ErrDiffers, p.Count, p.At.Piece, p.At.Number, stored.Count, stored.At.Piece, stored.At.Number, firstEvent(p), firstEvent(stored))
 	case !bytes.Equal(stored.Events, p.Events):
 		return fmt.Errorf("%w: %w", ErrDiffers, firstDifference(stored, p))
 	}
 	v.found.Events += p.Count
 	return nil
+}
+
+// firstEvent returns the first event of a piece.
+func firstEvent(p journal.Piece) string {
+	r, _, err := events.ParseRecord(p.Events)
+	if err != nil {
+		return err.Error()
+	}
+	return string(r.JSON.Bytes())
 }
 
 // firstDifference describes the first event that is not the stored one.

@@ -103,6 +103,36 @@ func (s *Survivor) Verify(ctx context.Context) error {
 	if err := s.subscribe(ctx); err != nil {
 		return fmt.Errorf("the cursor %s: %w", s.cursor, err)
 	}
+	return s.again(ctx)
+}
+
+// again compares the events that the subscriber has with those that the platform gives now.
+func (s *Survivor) again(ctx context.Context) error {
+	cursor := ""
+	for at := 0; at < len(s.events); {
+		path := "v1/events?wait=0&limit=10000"
+		if cursor == "" {
+			path += "&from=2020-01-01T00:00:00Z"
+		} else {
+			path += "&cursor=" + cursor
+		}
+		var text string
+		head, err := s.call(ctx, http.MethodGet, path, "", &text)
+		if err != nil {
+			return err
+		}
+		cursor = head.Get("Paddock-Cursor")
+		lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+		if len(lines) == 0 {
+			return fmt.Errorf("the subscriber has %d events, the platform %d", len(s.events), at)
+		}
+		for _, line := range lines[:min(len(lines), len(s.events)-at)] {
+			if line != s.events[at] {
+				return fmt.Errorf("event %d was %s, and is %s", at+1, s.events[at], line)
+			}
+			at++
+		}
+	}
 	return nil
 }
 
@@ -115,7 +145,7 @@ func (s *Survivor) Rest(ctx context.Context) error {
 		}
 		more = len(s.events) > before
 	}
-	return nil
+	return s.again(ctx)
 }
 
 // Report counts what a survivor has seen.
