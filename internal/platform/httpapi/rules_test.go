@@ -55,7 +55,7 @@ func TestRules(t *testing.T) {
 	tw.problem(tw.patch("/v1/rules/b", `{"id":"y"}`), 400, `body: id: a patch does not change the id "b": put a new rule and delete this one`)
 	for body, want := range map[string]string{
 		`{`: "", `[]`: "", `{"set":"far","object":"x"}`: "objects", `{"set":"far","when":"speed >"}`: "column", `{}`: "set",
-		`{"set":"far","active":{"zone":"Mars"}}`: "Mars",
+		`{"set":"far","active":{"zone":"Mars"}}`: "Mars", `{"set":"far","count":{"at_least":2}}`: "not carried out by this version",
 	} {
 		r := tw.put("/v1/rules/x", body)
 		if p := decode[Problem](tw, r); r.status != 400 || !strings.Contains(p.Detail, want) {

@@ -1,6 +1,7 @@
 package rulebook
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,8 +82,22 @@ func (s *State) editable(id string) (old *rule.Rule, known bool, err error) {
 	return old, known, nil
 }
 
+// errCarried refuses rules that package rule describes and the tracker does not carry out.
+var errCarried = errors.New("rules with count or near are not carried out by this version: use detect")
+
+// carried checks that the tracker carries out a rule.
+func carried(r *rule.Rule) error {
+	if r.AtLeast > 0 || r.Near != nil {
+		return fmt.Errorf("rule %s: %w", r.ID, errCarried)
+	}
+	return nil
+}
+
 // with returns the state with a rule of the API.
 func (s *State) with(r *rule.Rule) (*State, error) {
+	if err := carried(r); err != nil {
+		return nil, err
+	}
 	rules, err := s.rules.Put(r)
 	if err != nil || rules == s.rules {
 		return s, err
@@ -135,6 +150,9 @@ func (s *State) withFiles(f Files) (next *State, taken []string, err error) {
 	filed := make(map[string]bool, len(f.Rules))
 	all := make([]*rule.Rule, 0, len(f.Rules))
 	for _, r := range f.Rules {
+		if err := carried(r); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.RulesFile, err)
+		}
 		if _, known := s.rules.Get(r.ID); known && !s.filed[r.ID] {
 			taken = append(taken, "rule "+r.ID)
 		}
