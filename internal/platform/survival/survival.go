@@ -106,7 +106,7 @@ func (s *Survivor) Verify(ctx context.Context) error {
 	return s.again(ctx)
 }
 
-// again compares the events that the subscriber has with those that the platform gives now.
+// again compares the subscriber's events with what the platform answers now.
 func (s *Survivor) again(ctx context.Context) error {
 	cursor := ""
 	for at := 0; at < len(s.events); {

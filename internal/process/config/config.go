@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"time"
 
-	"paddock/fence/track"
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/logging"
 )
@@ -250,8 +249,6 @@ func (c *Config) Validate() error {
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))
 	_, err := c.Journal.Interval()
 	check("journal.durability", err)
-	_, err = track.ParsePolicy(c.Track.Policy)
-	check("track.policy", err)
 	check("track.initial", oneOf(cmp.Or(c.Track.Initial, "none"), "none", "inside", "enter"))
 	_, err = logging.ParseLevel(c.Log.Level)
 	check("log.level", err)
