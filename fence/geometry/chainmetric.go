@@ -1,8 +1,8 @@
 package geometry
 
 // Chain returns the distance to the nearest of the edges from first over the others, or most if
-// none is nearer than that. It passes by edges that are on one side of near, a box around all places
-// that are less than most away.
+// none is nearer than that. It passes by edges that are on one side of near, a box around all
+// places that are less than most away.
 func (m *Metric) Chain(first Point, others []Point, most float64, near *Box) float64 {
 	s := search{m, float64(most * most)}
 	found := false

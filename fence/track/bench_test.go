@@ -146,8 +146,8 @@ func busPlaces(b testing.TB) (places []geometry.Point) {
 	return places
 }
 
-// BenchmarkState reports the memory of an object: of a million vehicles at the places of real buses,
-// after three fixes each.
+// BenchmarkState reports the memory of an object: of a million vehicles at the places of real
+// buses, after three fixes each.
 func BenchmarkState(b *testing.B) {
 	const objects = 1_000_000
 	v := cityView(b, "steady")

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// names finds objects by fleet and id: an open hash table with linear probing. A slot is half of the
-// hash and the handle of the object, from 1, or 0.
+// names finds objects by fleet and id: an open hash table with linear probing. A slot is half of
+// the hash and the handle of the object, from 1, or 0.
 type names struct {
 	slots []uint64
 	used  int

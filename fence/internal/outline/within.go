@@ -65,15 +65,35 @@ func (x *tree) look(e *index.Entry, n *nearEdges) {
 
 // lookAtAll looks at all pieces of a fence.
 func lookAtAll(e *index.Entry, n *nearEdges) {
-	all := e.Pieces(func() (all []index.Piece) {
+	all := piecesOf(e)
+	for i := range all {
+		if all[i].Box.Intersects(n.box) {
+			n.piece(&piece{e, all[i].Part, all[i].Ring, all[i].From})
+		}
+	}
+}
+
+func piecesOf(e *index.Entry) []index.Piece {
+	return e.Pieces(func() (all []index.Piece) {
 		pieces(e, func(pc piece) {
 			all = append(all, index.Piece{Box: pc.box(), Part: pc.part, Ring: pc.ring, From: pc.from})
 		})
 		return all
 	})
+}
+
+// Edges calls each for the edges of the rings of a fence that meet the box, and for some others.
+func Edges(e *index.Entry, box geometry.Box, each func(a, b geometry.Point)) {
+	all := piecesOf(e)
 	for i := range all {
-		if all[i].Box.Intersects(n.box) {
-			n.piece(&piece{e, all[i].Part, all[i].Ring, all[i].From})
+		if all[i].Part < 0 || !all[i].Box.Intersects(box) {
+			continue
+		}
+		pc := piece{e, all[i].Part, all[i].Ring, all[i].From}
+		a, others := pc.edges()
+		for _, b := range others {
+			each(a, b)
+			a = b
 		}
 	}
 }
