@@ -15,6 +15,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 )
 
 // cityDir has the fences and the vehicles of a real city.
@@ -144,6 +145,43 @@ func busPlaces(b testing.TB) (places []geometry.Point) {
 		places = append(places, geometry.Point{Lon: f.Geometry.Coordinates[0], Lat: f.Geometry.Coordinates[1]})
 	}
 	return places
+}
+
+// BenchmarkRuleChange changes one of 100,000 rules, each for one vehicle, and brings it to all
+// vehicles: the time is that of one object.
+func BenchmarkRuleChange(b *testing.B) {
+	const objects = 100_000
+	v := cityView(b, "steady")
+	vehicles := newFleet(b, objects)
+	var rules []*rule.Rule
+	for i := range 100_000 {
+		rules = append(rules, &rule.Rule{
+			ID: fmt.Sprint("r", i), Set: v.Sets[i%len(v.Sets)].Name, Objects: vehicles.at[i].ID, Detect: rule.Enter | rule.Exit,
+		})
+	}
+	table, err := rule.NewTable(rules)
+	if err != nil {
+		b.Fatal(err)
+	}
+	shard := track.NewShard(track.Options{})
+	shard.SetView(&track.View{Sets: v.Sets, Rules: table}, 0)
+	for range objects {
+		p := vehicles.next()
+		p.Time, p.Arrived = 1000, 1000
+		shard.Apply(p, nil)
+	}
+	n := 0
+	b.ResetTimer()
+	for i := 0; i < b.N; i += objects {
+		changed := *rules[n%len(rules)]
+		changed.Detect = rule.Enter << (n / len(rules) % 2)
+		n++
+		if table, err = table.Put(&changed); err != nil {
+			b.Fatal(err)
+		}
+		shard.SetView(&track.View{Sets: v.Sets, Rules: table}, 2000)
+		settled(shard, nil)
+	}
 }
 
 // BenchmarkState reports the memory of an object: of a million vehicles at the places of real

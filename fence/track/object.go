@@ -37,6 +37,7 @@ func (s State) String() string { return stateNames[s] }
 type object struct {
 	*extra // noExtra for most objects
 	*bond
+	era *era // of the memberships
 
 	fleet *string
 	id    string
