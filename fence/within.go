@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"paddock/fence/geometry"
+	"paddock/fence/internal/outline"
 )
 
 // Within returns the distance in metres from a point to the boundary of the fence of r, or most
@@ -17,4 +18,12 @@ func (s *Snapshot) Within(r Ref, lon, lat, most float64) float64 {
 		return most
 	}
 	return s.outline.Get().Within(e, p, most)
+}
+
+// Edges calls each for the edges of the fence of r, not of its lines, that meet a box, and for
+// some others. It does nothing for a deleted fence.
+func (s *Snapshot) Edges(r Ref, box geometry.Box, each func(a, b geometry.Point)) {
+	if e := s.table.Get(r); e != nil {
+		outline.Edges(e, box, each)
+	}
 }

@@ -58,11 +58,39 @@ func TestWithin(t *testing.T) {
 				}
 			}
 		}
+		for ref, f := range snap.All() {
+			checkEdges(t, snap, ref, f, rng)
+		}
 		if got := snap.Within(99, 0, 0, 7); got != 7 {
 			t.Errorf("of no fence: %v", got)
 		}
 		if got := snap.Within(0, math.NaN(), 0, 7); got != 7 {
 			t.Errorf("of no point: %v", got)
+		}
+	}
+}
+
+// checkEdges compares Edges with all edges that meet a box.
+func checkEdges(t *testing.T, snap *fence.Snapshot, ref fence.Ref, f *fence.Fence, rng *rand.Rand) {
+	for range 200 {
+		box := geometry.Box{MinLon: (rng.Float64() - 0.5) * 0.01, MinLat: (rng.Float64() - 0.5) * 0.01}
+		box.MaxLon, box.MaxLat = box.MinLon+rng.Float64()*0.004, box.MinLat+rng.Float64()*0.004
+		given := map[[2]geometry.Point]bool{}
+		snap.Edges(ref, box, func(a, b geometry.Point) { given[[2]geometry.Point{a, b}] = true })
+		for _, part := range f.Geometry {
+			for _, r := range part {
+				for i, a := range r {
+					b := r[(i+1)%len(r)]
+					edge := geometry.Line{a, b}
+					if edge.Bounds().Intersects(box) && !given[[2]geometry.Point{a, b}] {
+						t.Fatalf("%s: the edge %v-%v is missing of %v", f.Key, a, b, box)
+					}
+					delete(given, [2]geometry.Point{a, b})
+				}
+			}
+		}
+		if len(given) > 0 {
+			t.Fatalf("%s: %v are no edges", f.Key, given)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package track
 import (
 	"math"
 
+	"paddock/fence"
 	"paddock/fence/geometry"
 )
 
@@ -15,7 +16,7 @@ import (
 // Where the path says nothing (no edge is crossed because the rounding of
 // the two ends decides, a step over the antimeridian, a silence longer than
 // maxGap) it is the second fix's time.
-func crossingTime(g geometry.MultiPolygon, a, b geometry.Point, from, to, maxGap Millis) Millis {
+func crossingTime(s *fence.Snapshot, ref fence.Ref, a, b geometry.Point, from, to, maxGap Millis) Millis {
 	if to-from > maxGap || math.Abs(b.Lon-a.Lon) > 180 {
 		return to
 	}
@@ -23,21 +24,14 @@ func crossingTime(g geometry.MultiPolygon, a, b geometry.Point, from, to, maxGap
 	box := geometry.Box{
 		MinLon: min(a.Lon, b.Lon), MaxLon: max(a.Lon, b.Lon), MinLat: min(a.Lat, b.Lat), MaxLat: max(a.Lat, b.Lat),
 	}
-	for _, part := range g {
-		for _, ring := range part {
-			p := ring[len(ring)-1]
-			for _, q := range ring {
-				if isApart(&box, p, q) {
-					p = q
-					continue
-				}
-				if u, ok := meet(a, b, p, q); ok && u > last {
-					last = u
-				}
-				p = q
-			}
+	s.Edges(ref, box, func(p, q geometry.Point) {
+		if isApart(&box, p, q) {
+			return
 		}
-	}
+		if u, ok := meet(a, b, p, q); ok && u > last {
+			last = u
+		}
+	})
 	if last < 0 {
 		return to
 	}

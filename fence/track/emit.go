@@ -49,7 +49,9 @@ func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
 		s.detect(o, &c)
 	}
 	events = s.emit(o, &c, events)
-	o.bond = next
+	if o.bond = next; c.edited {
+		o.era = s.era
+	}
 	o.members = store(o.members, s.members)
 	changed := len(s.pending) > 0 || len(o.pending) > 0
 	if changed {
@@ -96,7 +98,7 @@ func trim[T any](s []T) []T {
 func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
 	set := o.era.view.find(m.set)
 	f := set.Snapshot.Fence(m.ref)
-	if !m.shown() || !s.tells(o, o.scope.of(m.set), rule.Exit, f) {
+	if !s.tells(o, o.scope.of(m.set), rule.Exit, f) {
 		return
 	}
 	reason := c.reason
@@ -145,7 +147,7 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial
 	x := s.scope.of(set.ID)
 	m := newMembership(set.ID, ref, at, x.shows(f))
 	s.members = append(s.members, m)
-	if !m.shown() || !s.tells(o, x, rule.Enter, f) {
+	if !s.tells(o, x, rule.Enter, f) {
 		return
 	}
 	if reason == FirstSeen {

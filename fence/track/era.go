@@ -13,7 +13,10 @@ type era struct {
 	at     Millis // its beginning
 	flip   Millis // when a rule opens or closes next; 0: never
 	bonds  map[*rule.Class]*bond
-	before *era // whose scope stays that of a class if nothing changes
+	before *era // the last one, until all objects have left it
+	// changes are those of the rules since before, if nothing else changed; see onlyRules.
+	changes   []rule.Change
+	onlyRules bool
 }
 
 // newEra returns the era of a view from a time on.
@@ -21,6 +24,7 @@ func newEra(v *View, at Millis, before *era) *era {
 	e := &era{view: v, at: at, before: before, bonds: map[*rule.Class]*bond{}}
 	if before != nil {
 		before.before = nil
+		e.compare(before)
 	}
 	if v.Rules == nil {
 		return e
@@ -33,6 +37,33 @@ func newEra(v *View, at Millis, before *era) *era {
 		}
 	}
 	return e
+}
+
+// compare finds out whether nothing but rules changed since the era before, and which.
+func (e *era) compare(before *era) {
+	rules, earlier := e.view.Rules, before.view.Rules
+	if before.flip != 0 && before.flip <= e.at || !e.view.sameSets(before.view) {
+		return
+	}
+	switch {
+	case rules == earlier:
+		e.onlyRules = true
+	case rules != nil && earlier != nil:
+		e.changes, e.onlyRules = rules.Changes(earlier)
+	}
+}
+
+// concerns reports whether an object of the era before may have other rules in this one.
+func (e *era) concerns(o *object) bool {
+	if o.era != e.before || !e.onlyRules {
+		return true
+	}
+	for i := range e.changes {
+		if e.changes[i].Selection().Match(*o.fleet, o.id) {
+			return true
+		}
+	}
+	return false
 }
 
 // scheduled returns the rules that have a schedule.
@@ -93,9 +124,9 @@ var everything = setScope{tracked: true, builtin: true, detects: rule.Enter | ru
 // nothing is the scope of a set that the view does not have.
 var nothing setScope
 
-// bond is what the objects of a class have in common in an era: nearly all of a shard share one.
+// bond is what the objects of a class have in common. It outlasts an era for objects that the
+// change of rules does not concern.
 type bond struct {
-	era   *era
 	class *rule.Class // nil without rules
 	scope *scope      // nil without rules
 }
@@ -106,7 +137,7 @@ func (e *era) bondOf(c *rule.Class) *bond {
 	if known {
 		return b
 	}
-	b = &bond{era: e, class: c}
+	b = &bond{class: c}
 	if c != nil {
 		b.scope = e.compile(c)
 		if e.before != nil {

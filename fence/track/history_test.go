@@ -519,6 +519,35 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// A vehicle that drives over a border and back leaves nothing on the way.
+func TestPendingChangesDoNotAllocate(t *testing.T) {
+	side := 400 * metre
+	w := newWorld(t, track.Options{}, square("west", -side, -side/2, side), square("east", 0, -side/2, side))
+	policy, err := track.ParsePolicy("steady")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.policy = &policy
+	w.shard.SetView(w.view(), 0)
+	settled(w.shard, nil)
+	events := make([]track.Event, 0, 16)
+	p, told, step := at("o", 1, -100*metre, 0), 0, 10*metre
+	// hot: the path of a fix that is contrary, and of one that confirms.
+	if n := testing.AllocsPerRun(500, func() {
+		p.Time += 1000
+		if p.Lon += step; p.Lon > 100*metre || p.Lon < -100*metre {
+			step = -step
+		}
+		_, out := w.shard.Apply(p, events[:0])
+		told += len(out)
+	}); n != 0 {
+		t.Errorf("%v allocations a fix", n)
+	}
+	if told < 40 {
+		t.Errorf("%d events: the vehicle does not drive over the border", told)
+	}
+}
+
 // A state that the program before wrote is read: its objects are in the same fences, and go on.
 func TestImportOfVersion1(t *testing.T) {
 	state, err := os.ReadFile("testdata/state-v1.bin")

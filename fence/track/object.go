@@ -37,6 +37,7 @@ func (s State) String() string { return stateNames[s] }
 type object struct {
 	*extra // noExtra for most objects
 	*bond
+	era *era // of the memberships
 
 	fleet *string
 	id    string
@@ -63,7 +64,7 @@ type object struct {
 // take stores a fix.
 func (o *object) take(p *Position, arrived Millis) {
 	o.point = geometry.Point{Lon: p.Lon, Lat: p.Lat}
-	if metres(o.anchor, o.point) > dwellRadius {
+	if isBeyond(o.anchor, o.point, dwellRadius) {
 		o.anchor, o.anchorSince, o.moved = o.point, p.Time, true
 	}
 	o.time, o.arrived = p.Time, arrived
@@ -109,10 +110,24 @@ func (o *object) state() State {
 	return Unknown
 }
 
+// perDegree is the metres of a degree, good to a percent.
+const perDegree = 111_320.0
+
+// isBeyond reports whether the distance of two points is more than a limit, by metres.
+func isBeyond(a, b geometry.Point, limit float64) bool {
+	dy := math.Abs(b.Lat - a.Lat)
+	switch {
+	case perDegree*dy > limit:
+		return true
+	case perDegree*(math.Abs(b.Lon-a.Lon)+dy) < limit:
+		return false
+	}
+	return metres(a, b) > limit
+}
+
 // metres is the distance of two near points, good to a percent: enough to tell
 // standing from moving, never used for membership.
 func metres(a, b geometry.Point) float64 {
-	const perDegree = 111_320.0
 	dx := (b.Lon - a.Lon) * math.Cos(a.Lat*math.Pi/180)
 	dy := b.Lat - a.Lat
 	return perDegree * math.Hypot(dx, dy)

@@ -32,7 +32,7 @@ func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter
 		p = o.pending[i]
 		p.reach += farthest(c.from, o.point)
 	} else {
-		p.at, p.first = s.crossing(o, t, set.Snapshot.Fence(ref), c), o.time
+		p.at, p.first = s.crossing(o, t, set, ref, c), o.time
 		if p.at < o.time && len(set.Snapshot.Fence(ref).Geometry) == 1 { // the path crosses the boundary
 			p.reach = farthest(c.from, o.point)
 		}

@@ -27,7 +27,7 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	s.names.remove(o)
 	// The place stays: nothing that walks over the objects meets a hole. As a silent object
 	// without memberships it is passed by.
-	o.bond = nil
+	o.bond, o.era = nil, nil
 	o.gone, o.silent, o.members, o.props = true, true, nil, nil
 	s.free = append(s.free, o.handle)
 	s.numbers = max(s.numbers, o.seq)

@@ -73,6 +73,7 @@ func (s *Shard) restore(o *object) {
 	if _, twice := s.names.find(s.order, *o.fleet, o.id); !twice {
 		s.names.add(o)
 	}
+	o.era = s.era
 	o.bond = s.era.bondOf(s.era.classOf(*o.fleet, o.id))
 	if o.silent {
 		s.silent++

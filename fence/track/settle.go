@@ -142,7 +142,7 @@ func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, enter
 	case c.edited:
 		return c.at, !o.scope.of(set.ID).tracked || isChanged(o.era.view.find(set.ID), set, ref)
 	case t.atOnce || c.reason == FirstSeen:
-		return s.crossing(o, t, set.Snapshot.Fence(ref), c), true
+		return s.crossing(o, t, set, ref, c), true
 	}
 	return s.weigh(o, t, set, ref, enter, c)
 }
@@ -163,9 +163,9 @@ func sameArea(a, b geometry.MultiPolygon) bool {
 }
 
 // crossing dates the change of a membership by a fix.
-func (s *Shard) crossing(o *object, t *terms, f *fence.Fence, c *cause) Millis {
+func (s *Shard) crossing(o *object, t *terms, set *TrackedSet, ref fence.Ref, c *cause) Millis {
 	if c.unseen || t.ttl > 0 && c.heard+t.ttl <= s.now {
 		return c.at
 	}
-	return crossingTime(f.Geometry, c.from, o.point, c.fromTime, o.time, t.gap)
+	return crossingTime(set.Snapshot, ref, c.from, o.point, c.fromTime, o.time, t.gap)
 }

@@ -174,9 +174,13 @@ func (s *Shard) renew(o *object, events []Event) []Event {
 	if o.gone || o.era == s.era {
 		return events
 	}
+	if !s.era.concerns(o) {
+		o.era = s.era
+		return events
+	}
 	next := s.era.bondOf(s.era.classAfter(o))
 	if o.silent && len(o.members) == 0 || next.scope.equal(o.scope) && s.era.view.sameSets(o.era.view) {
-		o.bond = next
+		o.bond, o.era = next, s.era
 		return events
 	}
 	c := cause{edited: true, at: s.era.at, time: s.era.at, arrived: s.era.at}
@@ -192,7 +196,7 @@ func (s *Shard) hasRoom() bool {
 func (s *Shard) add(p *Position) *object {
 	o := &object{
 		fleet: s.fleetOf(p.Fleet), id: strings.Clone(p.ID),
-		arrived: p.Arrived, extra: &noExtra, seq: s.numbers,
+		arrived: p.Arrived, extra: &noExtra, era: s.era, seq: s.numbers,
 		anchor: geometry.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
 	}
 	o.bond = s.era.bondOf(s.era.classOf(*o.fleet, o.id))

@@ -17,7 +17,7 @@ type TrackedSet struct {
 	ID       SetID
 	Name     string
 	Snapshot *fence.Snapshot // those of one ID and one generation have the same fences
-	Policy   *Policy // nil: raw. It is immutable.
+	Policy   *Policy         // nil: raw. It is immutable.
 }
 
 // sameFences reports whether a set has the same fences in another view, where it may be read from

@@ -65,8 +65,11 @@ func TestRulesAreKept(t *testing.T) {
 		t.Errorf("rules %s", got)
 	}
 	for _, c := range [][3]string{
-		{http.MethodPut, "v1/rules/long", `{"set":"yard"}`}, {http.MethodPatch, "v1/rules/long", `{}`}, {http.MethodDelete, "v1/rules/long", ""},
-		{http.MethodPut, "v1/sets/yard/policy", `"steady"`}, {http.MethodDelete, "v1/sets/yard/policy", ""},
+		{http.MethodPut, "v1/rules/long", `{"set":"yard"}`},
+		{http.MethodPatch, "v1/rules/long", `{}`},
+		{http.MethodDelete, "v1/rules/long", ""},
+		{http.MethodPut, "v1/sets/yard/policy", `"steady"`},
+		{http.MethodDelete, "v1/sets/yard/policy", ""},
 	} {
 		if got := change(c[0], c[1], c[2], http.StatusConflict); !strings.Contains(got, ".yaml: change it there") {
 			t.Errorf("%s %s: %s", c[0], c[1], got)

@@ -20,6 +20,21 @@ type Entry struct {
 	once     sync.Once               // of prepare
 	Edges    int
 	Findings []geojson.Finding
+
+	cut    sync.Once // of pieces
+	pieces []Piece
+}
+
+// Piece is a few edges in a row of a ring of a part, with the box around them.
+type Piece struct {
+	Box              geometry.Box
+	Part, Ring, From int32
+}
+
+// Pieces returns the pieces of the fence, which cut makes the first time.
+func (e *Entry) Pieces(cut func() []Piece) []Piece {
+	e.cut.Do(func() { e.pieces = cut() })
+	return e.pieces
 }
 
 // NewEntry makes the entry of a fence, which must not be published yet.

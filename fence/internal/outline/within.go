@@ -15,30 +15,90 @@ func (x *tree) Within(e *index.Entry, p geometry.Point, most float64) float64 {
 	if len(e.Fence.Lines) > 0 || e.Edges <= pieceEdges || b.MinLon <= -180 || b.MaxLon >= 180 || b.MinLat <= -90 || b.MaxLat >= 90 {
 		return min(math.Abs(e.Fence.Distance(p)), most)
 	}
-	m := geometry.MetricAt(p)
-	least, part, several := most, int32(-1), false
-	near := geometry.Box{MinLon: p.Lon, MinLat: p.Lat, MaxLon: p.Lon, MaxLat: p.Lat}.Widened(most)
-	x.tree.Search([2]float64{near.MinLon, near.MinLat}, [2]float64{near.MaxLon, near.MaxLat}, func(_, _ [2]float64, pc piece) bool {
-		if pc.entry != e {
-			return true
-		}
-		several = several || part >= 0 && part != pc.part
-		part = pc.part
-		c := pc.chain()
-		from, to := int(pc.from), pc.end(&c)
-		least = m.Chain(c.vertices[from], c.vertices[from+1:min(to+1, len(c.vertices))], least)
-		if to == len(c.vertices) { // the edge that closes the ring
-			least = m.Chain(c.vertices[to-1], c.vertices[:1], least)
+	n := nearEdges{
+		Metric: geometry.MetricAt(p), least: most, part: -1,
+		box: geometry.Box{MinLon: p.Lon, MinLat: p.Lat, MaxLon: p.Lon, MaxLat: p.Lat}.Widened(most),
+	}
+	if e.Edges > fewEdges {
+		x.look(e, &n)
+	} else {
+		lookAtAll(e, &n)
+	}
+	switch {
+	case n.several:
+		return min(math.Abs(e.Fence.Distance(p)), most)
+	case n.part >= 0 && len(e.Fence.Geometry) > 1 && isHeldBeside(e, int(n.part), p):
+		return most // the near part is not the boundary there
+	}
+	return n.least
+}
+
+// fewEdges is how many edges a fence has whose pieces are faster looked at one by one.
+const fewEdges = 256 * pieceEdges
+
+// nearEdges is the search for the nearest edge of a fence.
+type nearEdges struct {
+	geometry.Metric
+	box     geometry.Box // around all places that are near enough
+	least   float64
+	part    int32 // that has an edge near, -1 for none
+	several bool  // several parts have
+}
+
+func (n *nearEdges) piece(pc *piece) {
+	n.several = n.several || n.part >= 0 && n.part != pc.part
+	n.part = pc.part
+	c := pc.chain()
+	from, to := int(pc.from), pc.end(&c)
+	n.least = n.Chain(c.vertices[from], c.vertices[from+1:min(to+1, len(c.vertices))], n.least, &n.box)
+	if to == len(c.vertices) { // the edge that closes the ring
+		n.least = n.Chain(c.vertices[to-1], c.vertices[:1], n.least, &n.box)
+	}
+}
+
+// look finds the pieces of a fence in the tree.
+func (x *tree) look(e *index.Entry, n *nearEdges) {
+	b := &n.box
+	x.tree.Search([2]float64{b.MinLon, b.MinLat}, [2]float64{b.MaxLon, b.MaxLat}, func(_, _ [2]float64, pc piece) bool {
+		if pc.entry == e {
+			n.piece(&pc)
 		}
 		return true
 	})
-	switch {
-	case several:
-		return min(math.Abs(e.Fence.Distance(p)), most)
-	case part >= 0 && len(e.Fence.Geometry) > 1 && isHeldBeside(e, int(part), p):
-		return most // the near part is not the boundary there
+}
+
+// lookAtAll looks at all pieces of a fence.
+func lookAtAll(e *index.Entry, n *nearEdges) {
+	all := piecesOf(e)
+	for i := range all {
+		if all[i].Box.Intersects(n.box) {
+			n.piece(&piece{e, all[i].Part, all[i].Ring, all[i].From})
+		}
 	}
-	return least
+}
+
+func piecesOf(e *index.Entry) []index.Piece {
+	return e.Pieces(func() (all []index.Piece) {
+		pieces(e, func(pc piece) {
+			all = append(all, index.Piece{Box: pc.box(), Part: pc.part, Ring: pc.ring, From: pc.from})
+		})
+		return all
+	})
+}
+
+// Edges calls each for the edges of the rings of a fence that meet the box, and for some others.
+func Edges(e *index.Entry, box geometry.Box, each func(a, b geometry.Point)) {
+	all := piecesOf(e)
+	for i := range all {
+		if all[i].Part < 0 || !all[i].Box.Intersects(box) {
+			continue
+		}
+		pc := piece{e, all[i].Part, all[i].Ring, all[i].From}
+		c := pc.chain()
+		for k := int(pc.from); k < pc.end(&c); k++ {
+			each(c.edge(k))
+		}
+	}
 }
 
 // isHeldBeside reports whether another part than this one holds p.

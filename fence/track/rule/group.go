@@ -36,7 +36,9 @@ func (r *Rule) selector() selector {
 func (r *Rule) compare(o *Rule) int { return strings.Compare(r.ID, o.ID) }
 
 // Equal reports whether two rules are the same.
-func (r *Rule) Equal(o *Rule) bool { return r == o || bytes.Equal(r.AppendJSON(nil), o.AppendJSON(nil)) }
+func (r *Rule) Equal(o *Rule) bool {
+	return r == o || bytes.Equal(r.AppendJSON(nil), o.AppendJSON(nil))
+}
 
 // checked returns a copy of a rule without faults, in normal form.
 func (r *Rule) checked() (*Rule, error) {
