@@ -49,8 +49,8 @@ async function send(method, address, body) {
 const start = Date.now() - 600_000;
 
 /** Reports a position so many seconds after the start. */
-function report(seconds, lon, lat, speed = 2) {
-  return send("POST", "v1/positions", { id: "bus-7", lon, lat, speed, t: start + seconds * 1000 });
+function report(seconds, lon, lat, speed = 2, id = "bus-7") {
+  return send("POST", "v1/positions", { id, lon, lat, speed, t: start + seconds * 1000 });
 }
 
 /** Pictures and findings in light and dark. */
@@ -90,9 +90,9 @@ it("shows a change that waits, its event, and the events of rules", async () => 
 
   await report(80, 0.005, 0.006, 9);
   await row("bus-7 dwells in Depot 3").getByText("depots · for 1 min · overstay").waitFor();
-  await row("bus-7 meets over-the-limit in Depot 3").waitFor();
+  await row("bus-7 meets over-the-limit").getByText("in Depot 3 · depots").waitFor();
   await report(90, 0.005, 0.006);
-  await row("bus-7 no longer meets over-the-limit in Depot 3").getByText("after 10 s").waitFor();
+  await row("bus-7 no longer meets over-the-limit").getByText("in Depot 3 · depots · after 10 s").waitFor();
   for (const seconds of [100, 101, 102]) await report(seconds, 0.025, 0.015 + (seconds - 100) * 0.01);
   await row("bus-7 exits Depot 3").waitFor();
   await row("bus-7 crosses North gate").getByText("to the left").waitFor();
@@ -135,5 +135,12 @@ it("says in words how much it takes, beside the set and in a fence's details", a
   await look(page, "phone");
   await page.goto(`${server.url}?fence=depots/d-4`);
   await page.locator(".details-card").getByText("3 positions in a row confirm a change.").waitFor();
+
+  await send("PUT", "v1/sets/depots/policy", { enter_after: "1h" });
+  await report(0, 0.04, 0.005, 2, "bus-8");
+  await report(10, 0.025, 0.005, 2, "bus-8");
+  await page.goto(`${server.url}?object=default/bus-8`);
+  await page.locator(".details-card .pending", { hasText: "entering Depot 4" }).getByText("confirmed at").waitFor();
+  await screenshot(page, "rules-due");
   await close();
 });

@@ -8,7 +8,7 @@ import type { FeedRow, GapRow } from "../model/feed";
 import type { Row } from "../model/group";
 import { isFiltering } from "../model/filter";
 import { countOf, placeLink } from "../model/kinds";
-import { facts, placeName, type Piece } from "../model/sentence";
+import { facts, joinPieces, placeName, type Piece } from "../model/sentence";
 import { createFilters } from "./filters";
 import { clockTime } from "./time";
 import { describe, eventSelection, kindIcon } from "./words";
@@ -76,7 +76,9 @@ export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fen
   const { kind, pieces, sentence } = describe(app, event);
   const { set } = event.data;
   const shown = pieces.filter(({ role }) => role !== leaveOut);
-  const told = [...(leaveOut === "fence" || !event.data.fence ? [] : [set]), ...facts(event)];
+  // A place that is not what the sentence is about gives way to it.
+  const [title, aside] = [shown.filter(({ lead }) => !lead), shown.filter(({ lead }) => lead)];
+  const told = [joinPieces(aside), leaveOut === "fence" ? "" : set, ...facts(event)].filter(Boolean);
   return h(
     "li",
     { class: "row", "data-colour": app.catalog.colour(set) },
@@ -84,16 +86,15 @@ export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fen
       "button",
       { type: "button", title: sentence, onclick: () => app.select(eventSelection(event)) },
       kindIcon(kind),
-      h("span", { class: "row-title" }, ...shown.flatMap((piece) => [pieceElement(piece, kind), " "])),
+      h("span", { class: "row-title" }, ...title.flatMap((piece) => [pieceElement(piece, kind), " "])),
       clockTime(event.time),
       h("span", { class: "row-facts" }, told.join(" · ")),
     ),
   );
 }
 
-function pieceElement({ role, text, lead }: Piece, kind: string): HTMLElement {
-  if (role === "verb") return h("span", { class: "verb", "data-kind": kind }, text);
-  return h("span", {}, lead ? `${lead} ` : "", h("b", {}, text));
+function pieceElement({ role, text }: Piece, kind: string): HTMLElement {
+  return role === "verb" ? h("span", { class: "verb", "data-kind": kind }, text) : h("b", {}, text);
 }
 
 /** What a group's second line says: its set, unless its first line does, its fences and its rule. */

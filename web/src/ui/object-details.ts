@@ -85,7 +85,7 @@ function showMemberships(app: App, target: HTMLElement, all: readonly Membership
       linkTo(app, { kind: "fence", set, fence }, app.catalog.label(set, fence)),
       h("span", { class: "hit-detail" }, "for ", lasting(since)),
     );
-  listOf(target, "members", all, ({ set, fence, since }) => JSON.stringify([set, fence, since]), row, "None.");
+  listOf(target, "members", all, ({ set, fence, since }) => JSON.stringify([set, fence, app.catalog.label(set, fence), since]), row, "None.");
 }
 
 /** Changes that the policies of their sets have not confirmed, and what speaks for them so far. */
@@ -98,8 +98,10 @@ function showPending(app: App, { element, content }: ReturnType<typeof section>,
       describePending(app, change),
       h("span", { class: "hit-detail pending-how" }),
     );
+  // A fence's name may be known only after its set has been loaded.
+  const key = ({ set, fence, event, at }: Pending): string => JSON.stringify([set, fence, app.catalog.label(set, fence), event, at]);
   element.hidden = all.length === 0;
-  listOf(content, "members pending", all, ({ set, fence, event, at }) => JSON.stringify([set, fence, event, at]), row, "");
+  listOf(content, "members pending", all, key, row, "");
   // A row stays while its positions are counted, and with it the focus on its link.
   const told = content.querySelectorAll(".pending-how");
   for (const [i, change] of all.entries()) fill(told[i]!, ...progress(change));
