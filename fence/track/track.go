@@ -20,6 +20,7 @@ package track
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,6 +149,9 @@ var kindNames = [...]string{
 }
 
 func (k Kind) String() string { return kindNames[k] }
+
+// KindNames lists the names of the kinds.
+func KindNames() []string { return slices.Clone(kindNames[:]) }
 
 // ParseKind reads the name of a kind.
 func ParseKind(s string) (Kind, error) {

@@ -13,9 +13,9 @@ const startTimeout = 60_000;
 /** Where screenshots go. */
 export const artifacts = process.env.PADDOCK_ARTIFACTS ?? path.join(root, "artifacts");
 
-/** Starts `paddock demo` on a port, 0 for a free one. */
+/** Starts `paddock demo` on a port, 0 for a free one. Each position counts at once, so that a test causes events at will. */
 export function startServer(port = 0, vehicles = 2000) {
-  return start(port, "demo", "--vehicles", String(vehicles));
+  return start(port, "demo", "--vehicles", String(vehicles), "--policy", "raw");
 }
 
 /** Starts `paddock up` with the sets of a directory, on a free port. It keeps nothing of them. */

@@ -27,7 +27,7 @@ let browser;
 before(async () => {
   directory = await mkdtemp(path.join(tmpdir(), "paddock-e2e-"));
   const file = path.join(directory, "paddock.yaml");
-  await writeFile(file, "track: {initial: none}\n");
+  await writeFile(file, "track: {initial: none, policy: raw}\n");
   server = await startWith(file);
   browser = await launch();
 });

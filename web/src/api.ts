@@ -52,6 +52,18 @@ export interface Membership {
   visit: string;
 }
 
+/** A change of membership that the policy of the set has not confirmed. */
+export interface Pending {
+  set: string;
+  fence: string;
+  event: string;
+  at: string;
+  /** Positions that speak for it. */
+  fixes: number;
+  /** When it is confirmed without another position. */
+  due?: string;
+}
+
 export interface ObjectState {
   id: string;
   fleet: string;
@@ -64,6 +76,31 @@ export interface ObjectState {
   heading?: number;
   state: string;
   fences: Membership[];
+  pending?: Pending[];
+}
+
+/** How much it takes to change a membership. Durations are text such as "1m30s". */
+export interface Policy {
+  fixes?: number;
+  metres?: number;
+  sure?: number;
+  accuracy_factor?: number;
+  max_accuracy?: number;
+  enter_after?: string;
+  exit_after?: string;
+  /** Metres per second. */
+  max_speed?: number;
+  ttl?: string;
+  late?: string;
+  initial?: string;
+}
+
+export interface SetPolicy {
+  policy: Policy;
+  /** Whether it is the set's own, and not that of all sets without one. */
+  own: boolean;
+  /** The file that holds it. */
+  file?: string;
 }
 
 export interface ObjectPage {
@@ -78,11 +115,12 @@ export interface PointGeometry {
 
 export interface FenceEventData {
   set: string;
-  fence: { id: string; properties: Properties };
+  /** Null: about all fences of the set. */
+  fence: { id: string; properties: Properties } | null;
   object: { id: string; fleet: string; properties: Properties };
   point: PointGeometry;
   prev?: PointGeometry;
-  /** When it happened, the device's time, and when the object entered. */
+  /** When it happened, the device's time, and when the object entered; of outside when it left. */
   at: string;
   t: string;
   since: string;
@@ -90,6 +128,13 @@ export interface FenceEventData {
   seq: number;
   visit: string;
   reason: string;
+  /** The rule that asks for events of this kind. */
+  rule?: string;
+  /** Of cross: when the object left the fence again, or the side of the line to which it went. */
+  left?: string;
+  direction?: string;
+  /** Metres along the line of a corridor. */
+  progress?: number;
 }
 
 /** A CloudEvents 1.0 envelope of type paddock.fence.<event>. Its source and id together are unique. */
@@ -385,6 +430,10 @@ export async function fetchObject(fleet: string, id: string, signal?: AbortSigna
   return json<ObjectState>(request(url, signal));
 }
 
+export async function fetchPolicy(set: string, signal?: AbortSignal): Promise<SetPolicy> {
+  return json<SetPolicy>(request(apiURL(`v1/sets/${encodeURIComponent(set)}/policy`), signal));
+}
+
 export interface EventQuery {
   set?: string;
   fence?: string;
@@ -401,12 +450,26 @@ export async function fetchEvents(query: EventQuery, signal?: AbortSignal): Prom
   return parseNDJSON(await reached((await request(url, signal)).text()));
 }
 
+/** Whether a record is an event in the form that this page reads; a newer server may send others beside them. */
+export function isFenceEvent(record: unknown): record is FenceEvent {
+  const { type, data } = (record ?? {}) as { type?: unknown; data?: Partial<FenceEventData> };
+  const fence = data?.fence;
+  return (
+    typeof type === "string" &&
+    type.startsWith("paddock.fence.") &&
+    typeof data?.set === "string" &&
+    typeof data.object?.id === "string" &&
+    (fence === null || typeof fence?.id === "string") &&
+    Array.isArray(data.point?.coordinates)
+  );
+}
+
 function parseNDJSON(text: string): FenceEvent[] {
   const events: FenceEvent[] = [];
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue; // a heartbeat
-    const record = JSON.parse(line) as FenceEvent;
-    if (record.type.startsWith("paddock.fence.")) events.push(record);
+    const record: unknown = JSON.parse(line);
+    if (isFenceEvent(record)) events.push(record);
   }
   return events;
 }

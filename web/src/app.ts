@@ -8,7 +8,7 @@ import { Feed } from "./model/feed";
 import { Objects } from "./model/objects";
 import { Trails } from "./model/trails";
 import { Signal } from "./signal";
-import { parseView, type Selection, type View } from "./view";
+import { noFilter, parseView, type Selection, type View } from "./view";
 
 /** The map's operations; there is no map until its code has loaded. */
 export interface MapActions {
@@ -57,6 +57,8 @@ export class App {
   readonly events = new Signal<readonly FenceEvent[]>([]);
   /** Changes whenever the feed's rows may have. */
   readonly feedTick = new Signal(0);
+  /** Changes whenever the feed is asked for from elsewhere on the page. */
+  readonly feedWanted = new Signal(0);
   readonly paused = new Signal(false);
   /** Whether the map keeps the selected object in its middle. */
   readonly following = new Signal(false);
@@ -86,6 +88,12 @@ export class App {
 
   setFilter(change: Partial<View["filter"]>): void {
     this.view.update((view) => ({ ...view, filter: { ...view.filter, ...change } }));
+  }
+
+  /** Shows the events of one rule alone, and the feed if it is out of sight. */
+  showRule(rule: string): void {
+    this.setFilter({ ...noFilter, rule });
+    this.feedWanted.update((n) => n + 1);
   }
 
   toggleSet(name: string): void {

@@ -80,6 +80,13 @@ export function compass(heading: number): string {
   return names[Math.round(((heading % 360) + 360) / 45) % 8]!;
 }
 
+/** 0.4 -> "0.4 m", 25 -> "25 m", 1234 -> "1.2 km". */
+export function formatDistance(metres: number): string {
+  if (!Number.isFinite(metres)) return "–";
+  if (metres >= 1000) return `${(metres / 1000).toFixed(1).replace(/\.0$/, "")} km`;
+  return `${metres < 10 ? tenth.format(metres).replace(/\.0$/, "") : whole.format(metres)} m`;
+}
+
 /** Metres per second as kilometres per hour. */
 export function formatSpeed(metersPerSecond: number): string {
   return `${whole.format(metersPerSecond * 3.6)} km/h`;

@@ -7,7 +7,7 @@ import "./style/feed.css";
 import "./style/details.css";
 import "./style/map.css";
 import type { LiveMessage } from "./api";
-import { fetchEvents } from "./api";
+import { fetchEvents, isFenceEvent } from "./api";
 import { App } from "./app";
 import { exposeState } from "./hook";
 import { Connection } from "./live/connection";
@@ -51,7 +51,7 @@ function onMessage(app: App, message: LiveMessage): void {
       app.stats.set(message);
       break;
     case "events":
-      app.events.set(app.feed.add(message.events, Date.now()));
+      app.events.set(app.feed.add(message.events.filter(isFenceEvent), Date.now()));
       break;
     case "gap":
       if (message.count === null) app.feed.restart();

@@ -1,9 +1,5 @@
 // View: the state of the page, as one value that fits in a URL. Pure: location.ts keeps it in the address bar.
 
-import type { FenceEvent } from "./api";
-
-export const eventKinds = ["enter", "exit", "inside"] as const;
-
 export interface MapPosition {
   lon: number;
   lat: number;
@@ -20,6 +16,8 @@ export interface Filter {
   set: string;
   /** The kinds of event to show; empty means all. */
   events: readonly string[];
+  /** The id of the rule that the events are of, or "" for all events. */
+  rule: string;
   /** Words that must all occur in the event's ids, names or properties. */
   text: string;
 }
@@ -32,13 +30,8 @@ export interface View {
   hidden: readonly string[];
 }
 
-export const noFilter: Filter = { set: "", events: [], text: "" };
+export const noFilter: Filter = { set: "", events: [], rule: "", text: "" };
 export const emptyView: View = { at: null, selection: null, filter: noFilter, hidden: [] };
-
-/** The event's kind: "paddock.fence.enter" -> "enter". */
-export function eventKind(event: FenceEvent): string {
-  return event.type.slice(event.type.lastIndexOf(".") + 1);
-}
 
 export function sameSelection(a: Selection | null, b: Selection | null): boolean {
   return a === b || (a !== null && b !== null && formatSelection(a) === formatSelection(b));
@@ -46,7 +39,7 @@ export function sameSelection(a: Selection | null, b: Selection | null): boolean
 
 /**
  * The view as a query, "" for the empty view. Its parts: at=lon,lat,zoom · fence=set/key · object=fleet/id ·
- * record=set/id (an event) · set= · event=enter,exit · q= · hide=set,set.
+ * record=set/id (an event) · set= · event=enter,exit · rule= · q= · hide=set,set.
  */
 export function formatView(view: View): string {
   const parts: string[] = [];
@@ -54,6 +47,7 @@ export function formatView(view: View): string {
   if (view.selection) parts.push(formatSelection(view.selection));
   if (view.filter.set) parts.push(`set=${encodeURIComponent(view.filter.set)}`);
   if (view.filter.events.length > 0) parts.push(`event=${joinList(view.filter.events)}`);
+  if (view.filter.rule) parts.push(`rule=${encodeURIComponent(view.filter.rule)}`);
   if (view.filter.text) parts.push(`q=${encodeURIComponent(view.filter.text)}`);
   if (view.hidden.length > 0) parts.push(`hide=${joinList(view.hidden)}`);
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
@@ -83,6 +77,7 @@ export function parseView(query: string): View {
     filter: {
       set: decode(raw.get("set") ?? ""),
       events: splitList(raw.get("event")),
+      rule: decode(raw.get("rule") ?? ""),
       text: decode(raw.get("q") ?? ""),
     },
     hidden: splitList(raw.get("hide")),

@@ -9,6 +9,15 @@ async function api(fetch: () => Promise<Response>): Promise<typeof import("../sr
   return import("../src/api");
 }
 
+it("passes over records that are no events of fences, and events in another form", async () => {
+  const { event } = await import("./events");
+  const [enter, outside] = [event(), event({ kind: "outside", fence: null })];
+  const near = event({ kind: "near" });
+  const records = [enter, { type: "paddock.gap", count: 3 }, { ...near, data: { ...near.data, object: undefined } }, { type: "paddock.fence.count" }, null, outside];
+  const { fetchEvents } = await api(() => Promise.resolve(new Response(records.map((record) => JSON.stringify(record)).join("\n"))));
+  expect(await fetchEvents({ last: 9 })).toEqual([enter, outside]);
+});
+
 describe("a server that cannot be reached", () => {
   it("is named when it gives no answer", async () => {
     const { fetchSets } = await api(() => Promise.reject(new TypeError("Failed to fetch")));

@@ -26,15 +26,28 @@ describe("matches", () => {
   });
 
   it("does not mind absent properties", () => {
-    const bare = event();
-    bare.data.fence.properties = null;
+    const bare = event({ properties: null });
     bare.data.object.properties = null;
     expect(matches(bare, { ...noFilter, text: "d-1" })).toBe(true);
+  });
+
+  it("selects the events of a rule", () => {
+    const dwell = event({ kind: "dwell", data: { rule: "overstay" } });
+    expect(matches(dwell, { ...noFilter, rule: "overstay" })).toBe(true);
+    expect(matches(dwell, { ...noFilter, rule: "over" })).toBe(false);
+    expect(matches(event(), { ...noFilter, rule: "overstay" })).toBe(false);
+    expect(matches(dwell, { ...noFilter, text: "overs" })).toBe(true);
+  });
+
+  it("finds an event without a fence by its set", () => {
+    const outside = event({ kind: "outside", set: "harbour", fence: null });
+    expect(matches(outside, { ...noFilter, set: "harbour", text: "harb v1" })).toBe(true);
   });
 });
 
 it("knows whether anything is filtered", () => {
   expect(isFiltering(noFilter)).toBe(false);
   expect(isFiltering({ ...noFilter, text: " " })).toBe(false);
+  expect(isFiltering({ ...noFilter, rule: "overstay" })).toBe(true);
   expect(isFiltering({ ...noFilter, set: "zones" })).toBe(true);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeFrame, FrameError, State } from "../src/live/frame";
+import { decodeFrame, FrameError, State, type Frame } from "../src/live/frame";
 
 interface Dot {
   handle: number;
@@ -30,11 +30,18 @@ function encode(dots: Dot[], t: number, flags = 0): ArrayBuffer {
   return buffer;
 }
 
+/** A frame of positions. */
+function decode(buffer: ArrayBuffer): Frame {
+  const frame = decodeFrame(buffer);
+  if (!frame) throw new Error("not a frame of positions");
+  return frame;
+}
+
 const dot: Dot = { handle: 7, lon: -73.9586123, lat: 40.7811001, heading: 35999, state: 0, speed: 12 };
 
 describe("decodeFrame", () => {
   it("reads every field", () => {
-    const frame = decodeFrame(encode([dot, { ...dot, handle: 4294967295, lon: 180, lat: -90, state: 2 }], 1795202210365.5));
+    const frame = decode(encode([dot, { ...dot, handle: 4294967295, lon: 180, lat: -90, state: 2 }], 1795202210365.5));
     expect(frame.count).toBe(2);
     expect(frame.t).toBe(1795202210365.5);
     expect(frame.thinned).toBe(false);
@@ -47,17 +54,17 @@ describe("decodeFrame", () => {
   });
 
   it("gives NaN for what is unknown", () => {
-    const frame = decodeFrame(encode([{ ...dot, heading: 65535, speed: 255 }], 0));
+    const frame = decode(encode([{ ...dot, heading: 65535, speed: 255 }], 0));
     expect(frame.heading[0]).toBeNaN();
     expect(frame.speed[0]).toBeNaN();
   });
 
   it("tells that objects were left out", () => {
-    expect(decodeFrame(encode([], 0, 1)).thinned).toBe(true);
+    expect(decode(encode([], 0, 1)).thinned).toBe(true);
   });
 
   it("reads an empty frame", () => {
-    expect(decodeFrame(encode([], 5)).count).toBe(0);
+    expect(decode(encode([], 5)).count).toBe(0);
   });
 
   it.each([
@@ -66,8 +73,17 @@ describe("decodeFrame", () => {
     ["a record cut short", encode([dot], 0).slice(0, 31)],
     ["bytes behind the last record", (() => { const b = new Uint8Array(33); b.set(new Uint8Array(encode([dot], 0))); return b.buffer; })()],
     ["a count that is not there", (() => { const b = encode([dot], 0); new DataView(b).setUint32(4, 4294967295, true); return b; })()],
-    ["another kind", (() => { const b = encode([dot], 0); new DataView(b).setUint8(0, 2); return b; })()],
   ])("refuses %s", (_, buffer) => {
     expect(() => decodeFrame(buffer)).toThrow(FrameError);
+  });
+
+  it("passes over a frame of another kind", () => {
+    const buffer = encode([dot], 0);
+    new DataView(buffer).setUint8(0, 2);
+    expect(decodeFrame(buffer)).toBeNull();
+  });
+
+  it("takes a state that it does not know for unknown", () => {
+    expect([...decode(encode([{ ...dot, state: 9 }], 0)).state]).toEqual([State.Unknown]);
   });
 });

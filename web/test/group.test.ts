@@ -6,7 +6,7 @@ import { event, many } from "./events";
 const summary = (rows: Row[]): string[] =>
   rows.map((row) =>
     row.type === "event"
-      ? `${row.event.data.object.id} ${row.event.type.split(".").at(-1)} ${row.event.data.fence.id}`
+      ? `${row.event.data.object.id} ${row.event.type.split(".").at(-1)} ${row.event.data.fence?.id}`
       : `${row.count} ${row.kind} ${row.set}/${row.fence?.id ?? "*"} in ${row.fences}`,
   );
 
@@ -35,6 +35,15 @@ describe("group", () => {
   it("keeps kinds apart", () => {
     const rows = group(many(40, (i) => ({ kind: i % 2 ? "exit" : "enter", fence: `d-${i}` })));
     expect(summary(rows)).toEqual(["20 enter districts/* in 20", "20 exit districts/* in 20"]);
+  });
+
+  it("keeps rules apart, and counts no fence where there is none", () => {
+    const rows = group([
+      ...many(9, (i) => ({ kind: "outside", fence: null, object: `v${i}`, data: { rule: i < 4 ? "bounds" : "at-sea" } })),
+      ...many(3, (i) => ({ kind: "dwell", fence: `d-${i}`, data: { rule: "overstay" } })),
+    ]);
+    expect(summary(rows)).toEqual(["4 outside districts/* in 0", "5 outside districts/* in 0", "3 dwell districts/* in 3"]);
+    expect(rows.map((row) => row.type === "group" && row.rule)).toEqual(["bounds", "at-sea", "overstay"]);
   });
 
   it("loses and repeats no event", () => {

@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { isKnownReason, kindChoices, kindColour, kindSign } from "../src/model/kinds";
 
 interface Schema {
   $ref?: string;
@@ -16,7 +17,7 @@ interface Schema {
 }
 
 const compared = [
-  "SetInfo", "SetList", "Finding", "Membership", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "FenceEvent",
+  "SetInfo", "SetList", "Finding", "Membership", "Pending", "Policy", "SetPolicy", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "FenceEvent",
   "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
 ];
 
@@ -68,7 +69,22 @@ function compare(path: string, members: ts.NodeArray<ts.TypeElement>, schema: Sc
   return faults;
 }
 
+/** The values that the document allows for a property, which a newer server may have more of. */
+function values(schema: string, property: string): string[] {
+  return schemas![schema]!.properties![property]!.enum as string[];
+}
+
 describe.skipIf(schemas === undefined)("src/api.ts and the OpenAPI document", () => {
+  it("know the same kinds of event, each with a button of the filter", () => {
+    const kinds = values("FenceEvent", "type").map((type) => type.split(".").at(-1)!);
+    expect(kindChoices.flatMap((choice) => choice.kinds).toSorted()).toEqual(kinds.toSorted());
+    expect(kinds.filter((kind) => kindColour(kind) === null || kindSign(kind) === "other")).toEqual([]);
+  });
+
+  it("know the same reasons", () => {
+    expect(values("FenceEventData", "reason").filter((reason) => !isKnownReason(reason))).toEqual([]);
+  });
+
   it.each(compared)("agree on %s", (name) => {
     const node = interfaces.get(name);
     const schema = schemas![name];

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { backoffMs } from "../src/live/backoff";
-import { formatBytes, formatCount, formatDuration, formatLatency, compass, plural } from "../src/format";
+import { formatBytes, formatCount, formatDistance, formatDuration, formatLatency, compass, plural } from "../src/format";
 
 vi.stubGlobal("document", { baseURI: "http://127.0.0.1:8080/" });
 const { curlCommand, natsCommand, quoteForShell, subjectToken } = await import("../src/model/commands");
@@ -21,6 +21,9 @@ describe("numbers", () => {
   it.each([[512, "512 B"], [1536, "1.5 KiB"], [73_400_320, "70 MiB"], [5 * 2 ** 30, "5.0 GiB"]])("formatBytes(%d) = %s", (n, want) =>
     expect(formatBytes(n)).toBe(want));
 
+  it.each([[0.4, "0.4 m"], [25, "25 m"], [999, "999 m"], [1000, "1 km"], [1234, "1.2 km"]])("formatDistance(%d) = %s", (n, want) =>
+    expect(formatDistance(n)).toBe(want));
+
   it.each([[0, "N"], [47, "NE"], [350, "N"], [270, "W"], [-90, "W"], [360, "N"]])("compass(%d) = %s", (degrees, want) =>
     expect(compass(degrees)).toBe(want));
 
@@ -38,6 +41,12 @@ describe("commands", () => {
     const e = event({ set: "low emission", fence: "d.1&x", kind: "exit" });
     expect(curlCommand(e)).toBe("curl -N 'http://127.0.0.1:8080/v1/events?set=low+emission&fence=d.1%26x&event=exit'");
     expect(natsCommand(e, "nats://h:4222")).toBe("nats --server nats://h:4222 sub 'fence.low%20emission.d%2E1%26x.exit.>'");
+  });
+
+  it("subscribes to events about no fence", () => {
+    const e = event({ set: "harbour", fence: null, kind: "outside" });
+    expect(curlCommand(e)).toBe("curl -N 'http://127.0.0.1:8080/v1/events?set=harbour&event=outside'");
+    expect(natsCommand(e, "nats://h:4222")).toBe("nats --server nats://h:4222 sub 'fence.harbour._.outside.>'");
   });
 });
 

@@ -7,7 +7,8 @@ const views: [string, View][] = [
   ["?fence=districts/d-12", { ...emptyView, selection: { kind: "fence", set: "districts", fence: "d-12" } }],
   ["?object=default/v42", { ...emptyView, selection: { kind: "object", fleet: "default", id: "v42" } }],
   ["?record=zones/city%2Fv42%2F17", { ...emptyView, selection: { kind: "event", set: "zones", id: "city/v42/17" } }],
-  ["?set=zones&event=enter,exit&q=two%20words", { ...emptyView, filter: { set: "zones", events: ["enter", "exit"], text: "two words" } }],
+  ["?set=zones&event=enter,exit&q=two%20words", { ...emptyView, filter: { set: "zones", events: ["enter", "exit"], rule: "", text: "two words" } }],
+  ["?event=dwell&rule=over%20stay", { ...emptyView, filter: { ...noFilter, events: ["dwell"], rule: "over stay" } }],
   ["?hide=a%2Cb,c", { ...emptyView, hidden: ["a,b", "c"] }],
   [
     "?at=0.00000,-0.00001,0.00&object=f%26l/%23%3F%2F%25&q=%26%3D%2B",

@@ -204,7 +204,7 @@ func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-ch
 type Filter struct {
 	Set    string `json:"set"`
 	Fence  string `json:"fence"`
-	Event  string `json:"event"` // enter, exit or inside
+	Event  string `json:"event"` // the name of a track.Kind
 	Fleet  string `json:"fleet"`
 	Object string `json:"object"`
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -151,7 +152,7 @@ func parseLiveRequest(data []byte) (req liveRequest, err error) {
 		return req, errors.New("not a request of the live feed")
 	}
 	if req.Events != nil && req.Events.Validate() != nil {
-		return req, errors.New("events.event: use enter, exit or inside")
+		return req, errors.New("events.event: use " + strings.Join(track.KindNames(), ", "))
 	}
 	return req, nil
 }

@@ -71,11 +71,16 @@ export class Connection {
     this.#expectSomething();
     try {
       if (typeof data === "string") this.#onText(JSON.parse(data) as LiveMessage);
-      else this.#listener.frame(decodeFrame(data));
+      else this.#onBinary(data);
     } catch (error) {
       // One bad message costs itself only; the picture goes on with the next.
       console.error("live message dropped:", error);
     }
+  }
+
+  #onBinary(data: ArrayBuffer): void {
+    const frame = decodeFrame(data);
+    if (frame) this.#listener.frame(frame);
   }
 
   #onText(message: LiveMessage): void {

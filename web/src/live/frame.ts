@@ -55,12 +55,11 @@ function allocate(count: number): Frame {
   };
 }
 
-/** Throws a FrameError unless the buffer is exactly one whole frame of a known kind. */
-export function decodeFrame(buffer: ArrayBuffer): Frame {
+/** Throws a FrameError unless the buffer is exactly one whole frame; null for one of a kind that this page does not know. */
+export function decodeFrame(buffer: ArrayBuffer): Frame | null {
   if (buffer.byteLength < headerBytes) throw new FrameError(`frame of ${buffer.byteLength} bytes has no header`);
   const data = new DataView(buffer);
-  const kind = data.getUint8(0);
-  if (kind !== positionsKind) throw new FrameError(`unknown kind of frame ${kind}`);
+  if (data.getUint8(0) !== positionsKind) return null;
   const count = data.getUint32(4, true);
   const want = headerBytes + count * recordBytes;
   if (buffer.byteLength !== want) throw new FrameError(`frame of ${count} records has ${buffer.byteLength} bytes, not ${want}`);
@@ -74,7 +73,8 @@ export function decodeFrame(buffer: ArrayBuffer): Frame {
     frame.lat[i] = data.getInt32(at + 8, true) / 1e7;
     const heading = data.getUint16(at + 12, true);
     frame.heading[i] = heading === 65535 ? NaN : heading / 100;
-    frame.state[i] = data.getUint8(at + 14);
+    // A state that this page does not know.
+    frame.state[i] = Math.min(data.getUint8(at + 14), State.Unknown);
     const speed = data.getUint8(at + 15);
     frame.speed[i] = speed === 255 ? NaN : speed;
   }

@@ -1,5 +1,6 @@
 // The map's colours, read from the style sheet, so that light and dark are defined in one place.
 
+import { kindColours, type KindColour } from "../model/kinds";
 import { setColours } from "../model/sets";
 
 /** Red, green, blue from 0 to 1. */
@@ -8,9 +9,8 @@ export type RGB = [number, number, number];
 export interface MapColours {
   paper: string;
   selection: string;
-  enter: string;
-  exit: string;
-  dwell: string;
+  /** Of events. */
+  kinds: Record<KindColour, string>;
   sets: string[];
   /** Of a line: the set's colour on paper, opaque, so that a border drawn for two neighbours looks the same. */
   borders: string[];
@@ -22,9 +22,7 @@ export interface MapColours {
     silent: RGB;
     outline: RGB;
     selection: RGB;
-    enter: RGB;
-    exit: RGB;
-    dwell: RGB;
+    kinds: Record<KindColour, RGB>;
   };
 }
 
@@ -43,9 +41,7 @@ export function readColours(): MapColours {
   const colours: MapColours = {
     paper: css("--paper"),
     selection: css("--accent"),
-    enter: css("--enter"),
-    exit: css("--exit"),
-    dwell: css("--dwell"),
+    kinds: ofKinds(css),
     sets,
     borders: sets.map((colour) => formatRGB(mix(paper, parseRGB(colour), border))),
     fill: Number(style.getPropertyValue("--map-fill")) || 0.1,
@@ -55,13 +51,15 @@ export function readColours(): MapColours {
       silent: parseRGB(css("--silent")),
       outline: paper,
       selection: parseRGB(css("--accent")),
-      enter: parseRGB(css("--enter")),
-      exit: parseRGB(css("--exit")),
-      dwell: parseRGB(css("--dwell")),
+      kinds: ofKinds((name) => parseRGB(css(name))),
     },
   };
   probe.remove();
   return colours;
+}
+
+function ofKinds<T>(read: (name: string) => T): Record<KindColour, T> {
+  return Object.fromEntries(kindColours.map((kind) => [kind, read(`--${kind}`)])) as Record<KindColour, T>;
 }
 
 /** Computed colours are always rgb(r, g, b) or rgba(...). */

@@ -191,7 +191,7 @@ export class FenceLayers {
     const fillGlow: ExpressionSpecification = ["case", ["has", "large"], 0, glow];
     const is = (mark: Mark): ExpressionSpecification => ["boolean", ["feature-state", mark], false];
     const kind: ExpressionSpecification = ["coalesce", ["feature-state", "kind"], ""];
-    const lit: ExpressionSpecification = ["match", kind, "enter", colours.enter, "exit", colours.exit, colours.dwell];
+    const lit = ["match", kind, ...Object.entries(colours.kinds).flat(), colours.selection] as unknown as ExpressionSpecification;
     map.setPaintProperty(fillLayer(name), "fill-color", [
       "case",
       [">", fillGlow, 0],

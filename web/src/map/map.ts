@@ -8,7 +8,8 @@ import type { App, DrawnObject, MapActions, MapStatistics } from "../app";
 import { State } from "../live/frame";
 import { objectKey } from "../model/objects";
 import { union } from "../model/sets";
-import { eventKind, type Selection } from "../view";
+import { eventKind, isChange, kindColour } from "../model/kinds";
+import type { Selection } from "../view";
 import { readColours, type MapColours } from "./colours";
 import { FenceLayers } from "./fences";
 import { latitude, longitude, mercatorX, mercatorY } from "./mercator";
@@ -151,16 +152,19 @@ class MapView implements MapActions {
     events.watch((list) => {
       for (const event of list) {
         const kind = eventKind(event);
-        this.#fences.flash(event.data.set, event.data.fence.id, kind);
-        this.#pulse(event.data.point.coordinates, kind);
+        const { set, fence, point } = event.data;
+        if (!isChange(kind)) continue;
+        if (fence) this.#fences.flash(set, fence.id, kindColour(kind) ?? "");
+        this.#pulse(point.coordinates, kind);
       }
     });
   }
 
   #pulse(point: [lon: number, lat: number], kind: string): void {
     if (!this.#map.getBounds().contains(point)) return;
-    const { overlay } = this.#colours;
-    this.#overlay.pulse(...point, kind === "enter" ? overlay.enter : kind === "exit" ? overlay.exit : overlay.dwell);
+    const { kinds, selection } = this.#colours.overlay;
+    const colour = kindColour(kind);
+    this.#overlay.pulse(...point, colour ? kinds[colour] : selection);
   }
 
   #recolour(): void {

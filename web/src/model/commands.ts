@@ -1,7 +1,7 @@
 // The commands that subscribe to events like one event: for curl and for the NATS command line.
 
 import { apiURL, type FenceEvent } from "../api";
-import { eventKind } from "../view";
+import { eventKind } from "./kinds";
 
 /** Bus subjects carry an id as one token: each byte outside A-Z a-z 0-9 _ - becomes %XX, and nothing becomes "_". */
 export function subjectToken(id: string): string {
@@ -21,11 +21,11 @@ export function quoteForShell(text: string): string {
 
 export function curlCommand(event: FenceEvent): string {
   const { set, fence } = event.data;
-  return `curl -N ${quoteForShell(apiURL("v1/events", { set, fence: fence.id, event: eventKind(event) }))}`;
+  return `curl -N ${quoteForShell(apiURL("v1/events", { set, fence: fence?.id, event: eventKind(event) }))}`;
 }
 
 export function natsCommand(event: FenceEvent, server: string): string {
   const { set, fence } = event.data;
-  const subject = ["fence", set, fence.id, eventKind(event)].map(subjectToken).join(".");
+  const subject = ["fence", set, fence?.id ?? "", eventKind(event)].map(subjectToken).join(".");
   return `nats --server ${server} sub ${quoteForShell(`${subject}.>`)}`;
 }

@@ -1,7 +1,8 @@
 // Which events the feed shows.
 
 import type { FenceEvent } from "../api";
-import { eventKind, type Filter } from "../view";
+import type { Filter } from "../view";
+import { eventKind } from "./kinds";
 
 const haystacks = new WeakMap<FenceEvent, string>();
 
@@ -9,9 +10,9 @@ const haystacks = new WeakMap<FenceEvent, string>();
 function haystack(event: FenceEvent): string {
   let text = haystacks.get(event);
   if (text === undefined) {
-    const { set, fence, object } = event.data;
-    const values = [set, fence.id, object.id, object.fleet, eventKind(event), event.data.reason];
-    for (const properties of [fence.properties, object.properties]) {
+    const { set, fence, object, rule, reason } = event.data;
+    const values = [set, fence?.id ?? "", object.id, object.fleet, eventKind(event), rule ?? "", reason];
+    for (const properties of [fence?.properties, object.properties]) {
       for (const value of Object.values(properties ?? {})) {
         if (typeof value === "string" || typeof value === "number") values.push(String(value));
       }
@@ -25,10 +26,11 @@ function haystack(event: FenceEvent): string {
 export function matches(event: FenceEvent, filter: Filter): boolean {
   if (filter.set !== "" && event.data.set !== filter.set) return false;
   if (filter.events.length > 0 && !filter.events.includes(eventKind(event))) return false;
+  if (filter.rule !== "" && event.data.rule !== filter.rule) return false;
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   return words.every((word) => haystack(event).includes(word));
 }
 
 export function isFiltering(filter: Filter): boolean {
-  return filter.set !== "" || filter.events.length > 0 || filter.text.trim() !== "";
+  return filter.set !== "" || filter.events.length > 0 || filter.rule !== "" || filter.text.trim() !== "";
 }

@@ -1,12 +1,12 @@
 // Grouping: when events come faster than the eye follows, a moment of them becomes a few rows.
 //
-// A stream is one kind of event in one set. A stream of at most `few` events keeps them as rows of their own: what is
+// A stream is one kind of event in one set, of one rule if rules ask for it. A stream of at most `few` events keeps them as rows of their own: what is
 // rare stays visible beside what is common. In the others a fence gets a row ("142 enters in Harlem South") that has at
 // least `many` events and a share of `much` of the stream, the busiest first and at most `busiest` of them; the rest of
 // the stream is one row.
 
 import type { FenceEvent } from "../api";
-import { eventKind } from "../view";
+import { eventKind } from "./kinds";
 
 export type Row =
   | { type: "event"; event: FenceEvent }
@@ -15,8 +15,10 @@ export type Row =
       kind: string;
       set: string;
       /** The fence, if all of it happened in one. */
-      fence: FenceEvent["data"]["fence"] | null;
+      fence: FenceEvent["data"]["fence"];
+      /** How many there are; 0 if all of it is about no fence in particular. */
       fences: number;
+      rule: string;
       count: number;
       /** The last ones, oldest first, at most keptPerGroup. */
       events: FenceEvent[];
@@ -38,7 +40,7 @@ export function group(events: readonly FenceEvent[]): Row[] {
     rows.push({ row, last: order.get(last) ?? 0 });
   };
 
-  for (const stream of partition(events, (event) => `${eventKind(event)} ${event.data.set}`)) {
+  for (const stream of partition(events, (event) => `${eventKind(event)} ${event.data.set} ${ruleOf(event)}`)) {
     if (stream.length <= few) {
       for (const event of stream) add({ type: "event", event }, event);
       continue;
@@ -49,20 +51,20 @@ export function group(events: readonly FenceEvent[]): Row[] {
 }
 
 function splitStream(stream: readonly FenceEvent[]): FenceEvent[][] {
-  const byFence = partition(stream, (event) => event.data.fence.id);
+  const byFence = partition(stream, fenceOf);
   const busy = byFence
     .filter((members) => members.length >= Math.max(many, stream.length * much))
     .sort((a, b) => b.length - a.length)
     .slice(0, busiest);
-  const own = new Set(busy.map((members) => members[0]!.data.fence.id));
-  const rest = stream.filter((event) => !own.has(event.data.fence.id));
+  const own = new Set(busy.map((members) => fenceOf(members[0]!)));
+  const rest = stream.filter((event) => !own.has(fenceOf(event)));
   return rest.length > 0 ? [...busy, rest] : busy;
 }
 
 function groupRow(members: FenceEvent[]): Row {
   if (members.length === 1) return { type: "event", event: members[0]! };
   const first = members[0]!;
-  const fences = new Set(members.map((event) => event.data.fence.id)).size;
+  const fences = new Set(members.map(fenceOf).filter((id) => id !== "")).size;
   const { set, fence } = first.data;
   return {
     type: "group",
@@ -70,9 +72,19 @@ function groupRow(members: FenceEvent[]): Row {
     set,
     fence: fences === 1 ? fence : null,
     fences,
+    rule: ruleOf(first),
     count: members.length,
     events: members.slice(-keptPerGroup),
   };
+}
+
+/** The id of the event's fence, "" of one that is about all fences of its set. */
+function fenceOf(event: FenceEvent): string {
+  return event.data.fence?.id ?? "";
+}
+
+function ruleOf(event: FenceEvent): string {
+  return event.data.rule ?? "";
 }
 
 function partition(events: readonly FenceEvent[], key: (event: FenceEvent) => string): FenceEvent[][] {

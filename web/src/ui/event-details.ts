@@ -3,13 +3,14 @@
 import { fetchEvents, type FenceEvent } from "../api";
 import type { App } from "../app";
 import { fill, h } from "../dom";
-import { formatDuration, formatInstant } from "../format";
+import { formatDistance, formatDuration, formatInstant } from "../format";
 import { curlCommand, natsCommand } from "../model/commands";
-import { eventKind, type Selection } from "../view";
+import { eventKind, isCondition, reasonText, verb } from "../model/kinds";
+import type { Selection } from "../view";
 import type { Panel } from "./details";
 import { highlight } from "./json";
 import { copyButton, failure, pairs, place, section, type Pair } from "./parts";
-import { describe, linkTo, verb } from "./words";
+import { describe, linkTo, linkToRule, placeOf } from "./words";
 
 /** How far back the server is asked for an event that this page has not seen. */
 const searchedEvents = 1000;
@@ -49,21 +50,11 @@ async function find(set: string, id: string, signal: AbortSignal): Promise<Fence
 }
 
 function draw(app: App, event: FenceEvent, panel: Panel): void {
-  const { set, fence, object, at, t, duration_ms: duration, reason, point } = event.data;
-  const kind = eventKind(event);
+  const { set, point } = event.data;
   panel.title(`Event · ${set}`, describe(app, event).sentence);
   app.marked.set(point.coordinates);
   const what = section("What happened");
-  const rows: Pair[] = [
-    ["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)],
-    [capital(verb(kind)), linkTo(app, { kind: "fence", set, fence: fence.id }, app.catalog.label(set, fence.id, fence.properties))],
-    ["At", h("time", { datetime: at }, formatInstant(Date.parse(at)))],
-  ];
-  if (duration > 0) rows.push(["Inside for", formatDuration(duration)]);
-  if (t !== at) rows.push(["Device's time", h("time", { datetime: t }, formatInstant(Date.parse(t)))]);
-  const [lon, lat] = point.coordinates;
-  rows.push(["Because of", reasonText(reason)], ["Lat, lon", place(lat, lon).element], ["Event's id", event.id]);
-  what.content.append(pairs(rows));
+  what.content.append(pairs(story(app, event)));
 
   const text = JSON.stringify(event, null, 2);
   const json = section("As JSON");
@@ -73,23 +64,39 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   fill(panel.body, what.element, json.element, command("Subscribe with curl", curlCommand(event)), command("Subscribe with nats", natsCommand(event, busURL(app))));
 }
 
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
+/** All that the event says, a row for each thing. */
+function story(app: App, event: FenceEvent): Pair[] {
+  const { set, fence, object, rule, reason, point } = event.data;
+  const kind = eventKind(event);
+  const [lon, lat] = point.coordinates;
+  const name = placeOf(app, event);
+  const where = fence ? linkTo(app, { kind: "fence", set, fence: fence.id }, name) : name;
+  const rows: Pair[] = [["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)]];
+  if (isCondition(kind)) rows.push([capital(verb(kind)), rule === undefined ? "a condition" : linkToRule(app, rule)], ["In", where]);
+  else rows.push([capital(verb(kind)), where]);
+  rows.push(...times(event, kind));
+  if (rule !== undefined && !isCondition(kind)) rows.push(["Rule", linkToRule(app, rule)]);
+  return [...rows, ["Because of", reasonText(reason)], ["Lat, lon", place(lat, lon).element], ["Event's id", event.id]];
 }
 
-/** The reasons of fence.exit and fence.enter events in words. */
-function reasonText(reason: string): string {
-  return (
-    {
-      move: "a move",
-      ttl: "silence for too long",
-      fence_added: "the fence was added",
-      fence_removed: "the fence was removed",
-      fence_changed: "the fence was changed",
-      initial: "its first position",
-      object_removed: "the object was removed",
-    }[reason] ?? reason.replaceAll("_", " ")
-  );
+/** When and for how long, and how far along. */
+function times({ data }: FenceEvent, kind: string): Pair[] {
+  const { at, t, left, direction, progress, duration_ms: duration } = data;
+  const rows: Pair[] = [["At", instant(at)]];
+  if (direction !== undefined) rows.push(["Direction", `to the ${direction}`]);
+  else if (left !== undefined) rows.push(["Left at", instant(left)]);
+  if (duration > 0) rows.push([{ outside: "Outside for", condition_end: "Held for" }[kind] ?? "Inside for", formatDuration(duration)]);
+  if (progress !== undefined) rows.push(["Along the line", formatDistance(progress)]);
+  if (t !== at) rows.push(["Device's time", instant(t)]);
+  return rows;
+}
+
+function instant(time: string): HTMLElement {
+  return h("time", { datetime: time }, formatInstant(Date.parse(time)));
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 /** The bus is on this machine as the page's server sees it; the page's host is where that is for the reader. */

@@ -3,13 +3,15 @@
 import type { FenceEvent } from "../api";
 import type { App } from "../app";
 import { fill, fillKeyed, h, icon, setText } from "../dom";
-import { formatCount, formatDuration, plural } from "../format";
+import { formatCount, plural } from "../format";
 import type { FeedRow, GapRow } from "../model/feed";
 import type { Row } from "../model/group";
 import { isFiltering } from "../model/filter";
+import { countOf, placeLink } from "../model/kinds";
+import { facts, joinPieces, placeName, type Piece } from "../model/sentence";
 import { createFilters } from "./filters";
 import { clockTime } from "./time";
-import { countOf, describe, eventSelection, kindIcon } from "./words";
+import { describe, eventSelection, kindIcon } from "./words";
 
 export function createFeed(app: App): HTMLElement {
   const list = h("ol", { class: "rows", "aria-label": "Events, newest first", tabindex: -1, id: "feed-rows" });
@@ -71,15 +73,12 @@ function rowElement(app: App, row: FeedRow): HTMLElement {
 
 /** A row for one event; also used by the details panels. */
 export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fence"): HTMLElement {
-  const { kind, object, fence, sentence } = describe(app, event);
-  const { set, duration_ms: duration, reason } = event.data;
-  const facts = [leaveOut === "fence" ? "" : set];
-  if (kind === "exit") facts.push(`after ${formatDuration(duration)}`);
-  if (reason !== "move") facts.push(reason.replaceAll("_", " "));
-  const title = h("span", { class: "row-title" });
-  if (leaveOut !== "object") title.append(h("b", {}, object), " ");
-  title.append(h("span", { class: "verb", "data-kind": kind }, sentence.slice(object.length + 1, sentence.length - fence.length).trim()));
-  if (leaveOut !== "fence") title.append(" ", h("b", {}, fence));
+  const { kind, pieces, sentence } = describe(app, event);
+  const { set } = event.data;
+  const shown = pieces.filter(({ role }) => role !== leaveOut);
+  // A place that is not what the sentence is about gives way to it.
+  const [title, aside] = [shown.filter(({ lead }) => !lead), shown.filter(({ lead }) => lead)];
+  const told = [joinPieces(aside), leaveOut === "fence" ? "" : set, ...facts(event)].filter(Boolean);
   return h(
     "li",
     { class: "row", "data-colour": app.catalog.colour(set) },
@@ -87,16 +86,27 @@ export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fen
       "button",
       { type: "button", title: sentence, onclick: () => app.select(eventSelection(event)) },
       kindIcon(kind),
-      title,
+      h("span", { class: "row-title" }, ...title.flatMap((piece) => [pieceElement(piece, kind), " "])),
       clockTime(event.time),
-      h("span", { class: "row-facts" }, facts.filter(Boolean).join(" · ")),
+      h("span", { class: "row-facts" }, told.join(" · ")),
     ),
   );
 }
 
+function pieceElement({ role, text }: Piece, kind: string): HTMLElement {
+  return role === "verb" ? h("span", { class: "verb", "data-kind": kind }, text) : h("b", {}, text);
+}
+
+/** What a group's second line says: its set, unless its first line does, its fences and its rule. */
+function groupFacts({ set, fence, fences, rule }: Extract<Row, { type: "group" }>): string {
+  const where = fence ? set : fences > 1 ? `in ${plural(fences, "fence")}` : "";
+  return [where, rule].filter(Boolean).join(" · ");
+}
+
 function groupRow(app: App, group: Extract<Row, { type: "group" }>, time: number): HTMLElement {
   const { kind, set, fence, fences, count, events } = group;
-  const place = fence ? app.catalog.label(set, fence.id, fence.properties) : set;
+  const named = placeName({ ...events[0]!.data, fence }, (set, { id, properties }) => app.catalog.label(set, id, properties));
+  const place = fences > 1 ? set : named;
   const members = h("ol", { class: "members", hidden: true });
   const button = h(
     "button",
@@ -114,9 +124,9 @@ function groupRow(app: App, group: Extract<Row, { type: "group" }>, time: number
       },
     },
     kindIcon(kind),
-    h("span", { class: "row-title" }, h("span", { class: "verb", "data-kind": kind }, countOf(count, kind)), " in ", h("b", {}, place)),
+    h("span", { class: "row-title" }, h("span", { class: "verb", "data-kind": kind }, countOf(count, kind)), ` ${placeLink(kind)} `, h("b", {}, place)),
     clockTime(time),
-    h("span", { class: "row-facts" }, fence ? set : `in ${plural(fences, "fence")}`, icon("chevron")),
+    h("span", { class: "row-facts" }, groupFacts(group), icon("chevron")),
   );
   return h("li", { class: "row group", "data-colour": app.catalog.colour(set) }, button, members);
 }

@@ -8,6 +8,7 @@ import { objectKey } from "../model/objects";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
 import { eventList, failure, lastEvents, listOf, properties, section } from "./parts";
+import { showPolicy } from "./policy";
 import { lasting } from "./time";
 import { linkTo } from "./words";
 
@@ -22,7 +23,8 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
   const inside = section("Inside now");
   const events = section("Last events");
   const about = section("Properties");
-  panel.body.append(inside.element, events.element, about.element);
+  const policy = section(`When ${set} counts a change`);
+  panel.body.append(inside.element, events.element, about.element, policy.element);
 
   const describe = (): void => {
     const known = app.catalog.fence(set, fence);
@@ -35,7 +37,7 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
   panel.closed.addEventListener("abort", app.catalog.sets.watch(describe));
 
   let past: FenceEvent[] | undefined;
-  const concerns = (data: { set: string; fence: { id: string } }): boolean => data.set === set && data.fence.id === fence;
+  const concerns = (data: FenceEvent["data"]): boolean => data.set === set && data.fence?.id === fence;
   panel.refresh(
     async () => {
       try {
@@ -45,6 +47,7 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
       } catch (error) {
         if (!panel.closed.aborted) fill(inside.content, failure(error));
       }
+      await showPolicy(policy.content, set, panel.closed);
       past ??= await fetchEvents({ set, fence, last: pastEvents }, panel.closed).catch(() => undefined);
       const recent = app.feed.recent.filter(({ data }) => concerns(data));
       if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past ?? [], recent, shownEvents), "fence");

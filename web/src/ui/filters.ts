@@ -1,10 +1,10 @@
-// The feed's filters: set, kinds of event, text.
+// The feed's filters: set, kinds of event, rule, text.
 
 import type { App } from "../app";
-import { fill, h } from "../dom";
+import { fill, h, icon, setText } from "../dom";
 import { isFiltering } from "../model/filter";
-import { eventKinds, noFilter } from "../view";
-import { kindIcon } from "./words";
+import { noFilter } from "../view";
+import { createKinds } from "./kinds";
 
 export function createFilters(app: App): HTMLElement {
   const set = h("select", { "aria-label": "Events of set", onchange: () => app.setFilter({ set: set.value }) });
@@ -22,7 +22,13 @@ export function createFilters(app: App): HTMLElement {
       app.setFilter({ text: "" });
     },
   });
-  const kinds = eventKinds.map((kind) => kindButton(app, kind));
+  const ruleName = h("b");
+  const rule = h(
+    "button",
+    { type: "button", class: "rule", title: "Show the events of all rules again", onclick: () => app.setFilter({ rule: "" }) },
+    h("span", {}, "Rule ", ruleName),
+    icon("close"),
+  );
   const clear = h("button", { type: "button", class: "link clear", onclick: () => app.setFilter(noFilter) }, "Clear");
 
   const draw = (): void => {
@@ -32,7 +38,8 @@ export function createFilters(app: App): HTMLElement {
     fill(set, h("option", { value: "" }, "All sets"), ...names.map((name) => h("option", { value: name }, name)));
     set.value = filter.set;
     if (text.value !== filter.text) text.value = filter.text;
-    for (const { kind, button } of kinds) button.setAttribute("aria-pressed", String(filter.events.includes(kind)));
+    rule.hidden = filter.rule === "";
+    setText(ruleName, filter.rule);
     clear.hidden = !isFiltering(filter);
   };
   app.catalog.infos.bind(draw);
@@ -42,15 +49,8 @@ export function createFilters(app: App): HTMLElement {
   return h(
     "div",
     { class: "filters", role: "group", "aria-label": "Filter the events" },
-    h("div", { class: "kinds", role: "group", "aria-label": "Kinds of event" }, ...kinds.map(({ button }) => button), clear),
+    createKinds(app, clear),
+    rule,
     h("div", { class: "fields" }, set, text),
   );
-}
-
-function kindButton(app: App, kind: string): { kind: string; button: HTMLButtonElement } {
-  const toggle = (): void => {
-    const { events } = app.view.value.filter;
-    app.setFilter({ events: events.includes(kind) ? events.filter((other) => other !== kind) : [...events, kind] });
-  };
-  return { kind, button: h("button", { type: "button", "aria-pressed": "false", onclick: toggle }, kindIcon(kind), kind) };
 }

@@ -27,6 +27,7 @@ export class Layout {
     app.view.watch((now, before) => {
       if (!sameSelection(now.selection, before.selection)) onSelect();
     });
+    app.feedWanted.watch(() => this.open("right"));
     if (app.view.value.selection) onSelect();
   }
 

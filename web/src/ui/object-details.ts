@@ -1,15 +1,16 @@
 // Details of an object: where it is, which fences it is in, its last events; and the switch for following it.
 
-import { ApiError, fetchEvents, fetchObject, type FenceEvent, type Membership, type ObjectState } from "../api";
+import { ApiError, fetchEvents, fetchObject, type FenceEvent, type Membership, type ObjectState, type Pending } from "../api";
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { compass, formatSpeed } from "../format";
 import { stateName } from "../model/objects";
+import { pendingProgress } from "../model/policy";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
 import { eventList, failure, lastEvents, listOf, pairs, place, section, updatePairs, type Pair } from "./parts";
-import { ago, lasting } from "./time";
-import { linkTo } from "./words";
+import { ago, clockTime, lasting } from "./time";
+import { describePending, linkTo } from "./words";
 
 const shownEvents = 12;
 /** The past is asked for once; after that the live feed tells. */
@@ -20,8 +21,10 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
   const { fleet, id } = selection;
   const now = section("Now");
   const fences = section("In fences");
+  const pending = section("Not confirmed yet");
   const events = section("Last events");
-  panel.body.append(now.element, fences.element, events.element);
+  pending.element.hidden = true;
+  panel.body.append(now.element, fences.element, pending.element, events.element);
   const list = pairs([]);
   const where = place(0, 0);
   let past: FenceEvent[] | undefined;
@@ -35,6 +38,7 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
         where.show(object.lat, object.lon);
         updatePairs(list, facts(app, object, where.element));
         showMemberships(app, fences.content, object.fences);
+        showPending(app, pending, object.pending ?? []);
       } catch (error) {
         if (panel.closed.aborted) return;
         const gone = error instanceof ApiError && error.status === 404;
@@ -81,5 +85,29 @@ function showMemberships(app: App, target: HTMLElement, all: readonly Membership
       linkTo(app, { kind: "fence", set, fence }, app.catalog.label(set, fence)),
       h("span", { class: "hit-detail" }, "for ", lasting(since)),
     );
-  listOf(target, "members", all, ({ set, fence, since }) => JSON.stringify([set, fence, since]), row, "None.");
+  listOf(target, "members", all, ({ set, fence, since }) => JSON.stringify([set, fence, app.catalog.label(set, fence), since]), row, "None.");
+}
+
+/** Changes that the policies of their sets have not confirmed, and what speaks for them so far. */
+function showPending(app: App, { element, content }: ReturnType<typeof section>, all: readonly Pending[]): void {
+  const row = (change: Pending): HTMLElement =>
+    h(
+      "li",
+      { "data-colour": app.catalog.colour(change.set) },
+      h("i", { class: "swatch", "aria-hidden": "true" }),
+      describePending(app, change),
+      h("span", { class: "hit-detail pending-how" }),
+    );
+  // A fence's name may be known only after its set has been loaded.
+  const key = ({ set, fence, event, at }: Pending): string => JSON.stringify([set, fence, app.catalog.label(set, fence), event, at]);
+  element.hidden = all.length === 0;
+  listOf(content, "members pending", all, key, row, "");
+  // A row stays while its positions are counted, and with it the focus on its link.
+  const told = content.querySelectorAll(".pending-how");
+  for (const [i, change] of all.entries()) fill(told[i]!, ...progress(change));
+}
+
+function progress(change: Pending): (string | HTMLElement)[] {
+  if (change.due === undefined) return [pendingProgress(change)];
+  return ["confirmed at ", clockTime(change.due)];
 }

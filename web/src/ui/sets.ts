@@ -1,15 +1,18 @@
-// The sets: colour, name, count, visible or not; and what the objects' shapes mean.
+// The sets: colour, name, count, visible or not, their policies on request; and what the objects' shapes mean.
 
 import type { App } from "../app";
-import { fill, h, setText } from "../dom";
+import { fill, h, icon, setText } from "../dom";
 import { formatCount, plural } from "../format";
+import { showPolicy } from "./policy";
 
 export function createSets(app: App): HTMLElement {
   const list = h("ul", { class: "sets" });
+  const policies = new Policies();
   const note = h("p", { class: "note" });
   const draw = (): void => {
     const { infos, sets, error } = app.catalog;
-    fill(list, ...infos.value.map((info) => setRow(app, info.name, info.fences, sets.value.has(info.name))));
+    policies.keep(infos.value.map(({ name }) => name));
+    fill(list, ...infos.value.map((info) => setRow(app, info.name, info.fences, sets.value.has(info.name), policies.of(info.name))));
     setText(note, error.value || (infos.value.length === 0 ? "No sets yet." : ""));
     note.hidden = note.textContent === "";
   };
@@ -29,7 +32,48 @@ export function createSets(app: App): HTMLElement {
   );
 }
 
-function setRow(app: App, name: string, fences: number, loaded: boolean): HTMLElement {
+/** A set's policy, and the button that shows it. */
+interface PolicyPart {
+  button: HTMLButtonElement;
+  text: HTMLElement;
+}
+
+/** The policies of the sets. Their parts outlive the rows, which are drawn again whenever a set changes. */
+class Policies {
+  readonly #parts = new Map<string, PolicyPart>();
+
+  /** Forgets those of other sets. */
+  keep(sets: readonly string[]): void {
+    for (const set of this.#parts.keys()) if (!sets.includes(set)) this.#parts.delete(set);
+  }
+
+  of(set: string): PolicyPart {
+    let part = this.#parts.get(set);
+    if (!part) {
+      part = createPolicy(set);
+      this.#parts.set(set, part);
+    }
+    return part;
+  }
+}
+
+function createPolicy(set: string): PolicyPart {
+  const text = h("div", { class: "set-policy", hidden: true, id: `policy-${set}` });
+  const label = `When ${set} counts a change`;
+  const toggle = (): void => {
+    text.hidden = !text.hidden;
+    button.setAttribute("aria-expanded", String(!text.hidden));
+    if (!text.hidden) void showPolicy(text, set);
+  };
+  const button = h(
+    "button",
+    { type: "button", class: "set-info", "aria-label": label, title: label, "aria-expanded": "false", "aria-controls": text.id, onclick: toggle },
+    icon("info"),
+  );
+  return { button, text };
+}
+
+function setRow(app: App, name: string, fences: number, loaded: boolean, policy: PolicyPart): HTMLElement {
   const hidden = app.view.value.hidden.includes(name);
   const box = h("input", {
     type: "checkbox",
@@ -52,6 +96,8 @@ function setRow(app: App, name: string, fences: number, loaded: boolean): HTMLEl
       h("span", {}, name),
       h("span", { class: "count", "aria-label": plural(fences, "fence") }, loaded ? formatCount(fences) : "…"),
     ),
+    policy.button,
+    policy.text,
   );
 }
 

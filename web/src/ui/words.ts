@@ -1,32 +1,21 @@
 // The words for events, the same everywhere on the page.
 
-import type { FenceEvent } from "../api";
+import type { FenceEvent, Pending } from "../api";
 import type { App } from "../app";
-import { h, icon, type IconName } from "../dom";
-import { formatCount } from "../format";
-import { eventKind, type Selection } from "../view";
-
-/** "enter" -> "enters"; a kind that this page does not know keeps its own name. */
-export function verb(kind: string): string {
-  return { enter: "enters", exit: "exits", dwell: "dwells in", inside: "is inside", cross: "crosses" }[kind] ?? kind;
-}
-
-/** "142 enters", "1 exit", "3 dwells". */
-export function countOf(n: number, kind: string): string {
-  const noun = { enter: "enter", exit: "exit", dwell: "dwell" }[kind];
-  return noun ? `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}` : `${formatCount(n)} × ${kind}`;
-}
+import { h, icon } from "../dom";
+import { eventKind, kindSign } from "../model/kinds";
+import { pendingVerb } from "../model/policy";
+import { joinPieces, placeName, sentence, type Piece } from "../model/sentence";
+import type { Selection } from "../view";
 
 /** The event's shape: with its colour, never instead of its word. */
 export function kindIcon(kind: string): HTMLElement {
-  const name: IconName = kind === "enter" || kind === "exit" || kind === "dwell" ? kind : "other";
-  return h("span", { class: "kind", "data-kind": kind, "aria-hidden": "true" }, icon(name));
+  return h("span", { class: "kind", "data-kind": kind, "aria-hidden": "true" }, icon(kindSign(kind)));
 }
 
 /** A fence's name: as its set's document has it, or what its properties or its id say while that is not loaded. */
-export function fenceName(app: App, event: FenceEvent): string {
-  const { set, fence } = event.data;
-  return app.catalog.label(set, fence.id, fence.properties);
+export function placeOf(app: App, event: FenceEvent): string {
+  return placeName(event.data, (set, { id, properties }) => app.catalog.label(set, id, properties));
 }
 
 /** Opens the details of something. */
@@ -34,14 +23,24 @@ export function linkTo(app: App, selection: Selection, text: string): HTMLButton
   return h("button", { type: "button", class: "link", onclick: () => app.select(selection) }, text);
 }
 
+/** Shows the events of a rule alone. */
+export function linkToRule(app: App, rule: string): HTMLButtonElement {
+  return h("button", { type: "button", class: "link", title: "Show the events of this rule only", onclick: () => app.showRule(rule) }, rule);
+}
+
 export function eventSelection(event: FenceEvent): Selection {
   return { kind: "event", set: event.data.set, id: event.id };
 }
 
 /** What a row says of an event, and the sentence it amounts to. */
-export function describe(app: App, event: FenceEvent): { kind: string; object: string; fence: string; sentence: string } {
-  const kind = eventKind(event);
-  const object = event.data.object.id;
-  const fence = fenceName(app, event);
-  return { kind, object, fence, sentence: `${object} ${verb(kind)} ${fence}` };
+export function describe(app: App, event: FenceEvent): { kind: string; pieces: Piece[]; sentence: string } {
+  const pieces = sentence(event, placeOf(app, event));
+  return { kind: eventKind(event), pieces, sentence: joinPieces(pieces) };
+}
+
+/** "entering Depot 3", of a change that waits for its confirmation. */
+export function describePending(app: App, pending: Pending): HTMLElement {
+  const { set, fence, event } = pending;
+  const name = linkTo(app, { kind: "fence", set, fence }, app.catalog.label(set, fence));
+  return h("span", { class: "pending-what" }, h("span", { class: "verb", "data-kind": event }, pendingVerb(pending)), " ", name);
 }

@@ -1,0 +1,52 @@
+// Sentence: an event in words, as pieces that a row can set in different type or leave out.
+
+import type { FenceEvent } from "../api";
+import { formatDistance, formatDuration } from "../format";
+import { eventKind, isCondition, plain, verb } from "./kinds";
+
+export interface Piece {
+  role: "object" | "verb" | "rule" | "fence";
+  text: string;
+  /** A word that leads to it: "in". */
+  lead?: string;
+}
+
+/** The pieces of "v1 enters Depot 3" or "v1 meets over-the-limit in Depot 3"; place is placeName of the event. */
+export function sentence(event: FenceEvent, place: string): Piece[] {
+  const kind = eventKind(event);
+  const { object, rule } = event.data;
+  const start: Piece[] = [{ role: "object", text: object.id }, { role: "verb", text: verb(kind) }];
+  if (!isCondition(kind)) return [...start, { role: "fence", text: place }];
+  return [...start, { role: "rule", text: rule ?? "a condition" }, { role: "fence", lead: "in", text: place }];
+}
+
+export function joinPieces(pieces: readonly Piece[]): string {
+  return pieces.map(({ lead, text }) => (lead ? `${lead} ${text}` : text)).join(" ");
+}
+
+/** The name of an event's place: label gives that of its fence; an event without one is about all of its set. */
+export function placeName({ set, fence }: FenceEvent["data"], label: (set: string, fence: NonNullable<FenceEvent["data"]["fence"]>) => string): string {
+  return fence ? label(set, fence) : `all fences of ${set}`;
+}
+
+/** What else a row says: how long, which way, which rule, and why if that is no move. */
+export function facts(event: FenceEvent): string[] {
+  const { reason, rule, progress } = event.data;
+  const kind = eventKind(event);
+  const all = [extent(event, kind)];
+  if (progress !== undefined) all.push(`at ${formatDistance(progress)}`);
+  if (rule !== undefined && !isCondition(kind)) all.push(rule);
+  if (reason !== "move") all.push(plain(reason));
+  return all.filter(Boolean);
+}
+
+function extent({ data }: FenceEvent, kind: string): string {
+  const { duration_ms: duration, at, left, direction } = data;
+  if (kind === "cross") {
+    if (direction !== undefined) return `to the ${direction}`;
+    return left === undefined ? "" : `in ${formatDuration(Date.parse(left) - Date.parse(at))}`;
+  }
+  if (kind === "exit" || kind === "condition_end") return `after ${formatDuration(duration)}`;
+  const lasts = kind === "dwell" || kind === "inside" || kind === "outside";
+  return lasts && duration > 0 ? `for ${formatDuration(duration)}` : "";
+}
