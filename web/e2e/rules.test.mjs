@@ -82,7 +82,6 @@ it("shows a change that waits, its event, and the events of rules", async () => 
   await report(11, 0.005, 0.006);
   await details.getByText("2 positions so far").waitFor();
   assert.ok(await link.evaluate((element) => element === document.activeElement), "the link of the pending change was replaced");
-  await page.getByRole("button", { name: "When depots counts a change" }).waitFor({ state: "attached" });
   await look(page, "pending");
   await report(12, 0.005, 0.007);
   await row("bus-7 enters Depot 3").waitFor();

@@ -18,9 +18,9 @@ export function startServer(port = 0, vehicles = 2000) {
   return start(port, "demo", "--vehicles", String(vehicles), "--policy", "raw");
 }
 
-/** Starts `paddock up` with the sets of a directory, on a free port. It keeps nothing of them. */
+/** Starts `paddock up` with the sets of a directory, on a free port. Each position counts at once, and nothing is kept. */
 export function startPlatform(directory) {
-  return start(0, "up", "--data", "off", "--sets", directory, "--snapshots", "off");
+  return start(0, "up", "--data", "off", "--policy", "raw", "--sets", directory, "--snapshots", "off");
 }
 
 /** Starts `paddock up` with a file of settings. Ports are free ones, or those of one that was there before. */

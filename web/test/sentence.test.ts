@@ -38,6 +38,7 @@ describe("facts", () => {
     ["to which side of a line", { kind: "cross", at, data: { left: new Date(at).toISOString(), direction: "left" } }, ["to the left"]],
     ["how far along a corridor", { kind: "exit", data: { duration_ms: 60_000, progress: 1234 } }, ["after 1 min", "at 1.2 km"]],
     ["a reason that is no move", { kind: "enter", data: { reason: "rule_added" } }, ["rule added"]],
+    ["that it was the first position", { kind: "enter", data: { reason: "initial" } }, ["first position"]],
     ["nothing of an outside that begins", { kind: "outside" }, []],
   ])("tell %s", (_, change, want) => expect(facts(event(change))).toEqual(want));
 });

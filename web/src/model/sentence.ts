@@ -36,7 +36,7 @@ export function facts(event: FenceEvent): string[] {
   const all = [extent(event, kind)];
   if (progress !== undefined) all.push(`at ${formatDistance(progress)}`);
   if (rule !== undefined && !isCondition(kind)) all.push(rule);
-  if (reason !== "move") all.push(plain(reason));
+  if (reason !== "move") all.push(reason === "initial" ? "first position" : plain(reason));
   return all.filter(Boolean);
 }
 
