@@ -47,8 +47,9 @@ const (
 	maxHeld = 64
 )
 
-// Apply folds one fix and appends the events that it causes: exits, then
-// enters, each by time of crossing, then load order.
+// Apply folds one fix and appends the events that it causes, after those of deadlines of its
+// object that have passed. The order of the kinds is exit, cross, enter, inside, outside, dwell,
+// conditions; events of a kind go by time of crossing, then load order, then rule.
 func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 	o, known := s.names.find(s.order, p.Fleet, p.ID)
 	switch {

@@ -28,6 +28,8 @@ type spread struct {
 	policy  []*track.Policy // of the sets
 	rules   *rule.Table
 	abrupt  bool          // new views come before the work that is due
+	stored  bool          // every other view is read from its stored form, as after a restart
+	views   int
 	told    []track.Event // by the last step
 	shards  []*track.Shard
 	oracle  *oracle
@@ -57,10 +59,65 @@ func (s *spread) part(id string) int {
 
 func (s *spread) view() *track.View {
 	v := &track.View{Rules: s.rules}
+	s.views++
+	stored := s.stored && s.views%2 == 0
 	for i, set := range s.sets {
-		v.Sets = append(v.Sets, track.TrackedSet{ID: track.SetID(i), Name: set.Name(), Snapshot: set.Snapshot(), Policy: s.policy[i]})
+		t := track.TrackedSet{ID: track.SetID(i), Name: set.Name(), Snapshot: set.Snapshot(), Policy: s.policy[i]}
+		if stored {
+			t.Snapshot, t.Policy = storedFences(set), storedPolicy(t.Policy)
+		}
+		v.Sets = append(v.Sets, t)
+	}
+	if stored && v.Rules != nil {
+		v.Rules = storedRules(v.Rules)
 	}
 	return v
+}
+
+// storedFences returns the fences of a set as they come back from their stored form.
+func storedFences(set *fence.Set) *fence.Snapshot {
+	was := set.Snapshot()
+	pages := map[int][]byte{}
+	for i, p := range was.Pages() {
+		pages[i] = p.Append(nil)
+	}
+	restored, err := fence.NewSet(set.Name(), fence.Options{Kind: set.Kind()})
+	if err != nil {
+		panic(err)
+	}
+	now, err := restored.Restore(was.AppendHead(nil), pages)
+	if err != nil {
+		panic(err)
+	}
+	return now
+}
+
+func storedPolicy(p *track.Policy) *track.Policy {
+	if p == nil {
+		return nil
+	}
+	text, err := json.Marshal(p)
+	restored := &track.Policy{}
+	if err = errors.Join(err, json.Unmarshal(text, restored)); err != nil {
+		panic(err)
+	}
+	return restored
+}
+
+func storedRules(t *rule.Table) *rule.Table {
+	var all []*rule.Rule
+	for _, r := range t.Rules() {
+		restored, err := rule.Parse(r.AppendJSON(nil))
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, restored)
+	}
+	restored, err := rule.NewTable(all)
+	if err != nil {
+		panic(err)
+	}
+	return restored
 }
 
 // step is one step of a history: an input, for the oracle and for the shards.
@@ -375,7 +432,7 @@ func TestAgainstTheOracle(t *testing.T) {
 				o = track.Options{Initial: track.Initial(seed / 4 % 3), TTL: 30 * time.Second}
 			}
 			h, one, many := newHistory(seed, seed%4 != 0), newSpread(1, o), newSpread(2+int(seed%15), o)
-			h.rules = seed%4 >= 2
+			h.rules, many.stored = seed%4 >= 2, seed%3 == 0
 			for n := range steps {
 				st := h.next()
 				for _, s := range []*spread{one, many} {

@@ -1,5 +1,5 @@
-// Package track follows moving objects through sets of fences and says what
-// changed: an object entered a fence, or left one.
+// Package track follows moving objects through sets of fences and says what changed: an object
+// entered a fence, left one, passed through one, stays in one.
 //
 // The model is a fold. A [Shard] holds the state of some objects; a
 // [Position], a new [View] of the fences or the passing of time goes in, and
@@ -10,11 +10,18 @@
 // [Shard.Export] and [Shard.Import] move the state of a shard, such as to disk
 // and back, at any point of its history.
 //
-// An object is known by (fleet, id). It is in a fence when the fence holds its
-// last accepted position by the rule of package fence, so neighbours that share
-// an edge never both hold it. Its memberships change by a fix (reason move), by
-// a change of the fences (fence_added, fence_changed, fence_removed), by
-// silence (ttl), or as the object is removed (object_removed).
+// An object is known by (fleet, id). It is in a fence when the fence holds its last accepted
+// position by the rule of package fence, so neighbours that share an edge never both hold it. A
+// [Policy] of the set may ask for more before a membership changes: several fixes, a distance
+// from the boundary, some time. Until then the change is pending, and if it is reverted it leaves
+// nothing. Memberships change by fixes or by the time since them (reason move), by a change of
+// the fences (fence_added, fence_changed, fence_removed), by silence (ttl), or as the object is
+// removed (object_removed).
+//
+// Without rules every set is tracked for every object, and enter and exit are told. Rules of
+// package rule select objects, fences and kinds of events, some by the hour: rule_added,
+// rule_removed, schedule and expired are the reasons where they show a visit or no longer do.
+// They do not change memberships.
 package track
 
 import (
