@@ -131,7 +131,9 @@ func policyOf(t *TrackedSet) Policy {
 	if t.Policy != nil {
 		p = *t.Policy
 	}
-	p.Fixes = max(p.Fixes, 1)
+	if p.Fixes = max(p.Fixes, 1); p.Late != LateReorder {
+		p.Reorder = 0
+	}
 	return p
 }
 

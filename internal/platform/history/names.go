@@ -116,10 +116,6 @@ func within(prefix string) journal.Span {
 	return journal.Span{From: prefix, To: journal.PrefixEnd(prefix)}
 }
 
-// fragmentsOf returns the span of the slot's fragments. Hours are below 24, so that the byte has a
-// successor.
-func (s slot) fragments() journal.Span { return within(fragments + string(s)) }
-
 // hourIn returns the hour of a name of a block or a fragment.
 func hourIn(rest string) (int, bool) {
 	if len(rest) == 0 || rest[0] > 23 {
