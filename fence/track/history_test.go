@@ -27,8 +27,8 @@ type spread struct {
 	sets    []*fence.Set
 	policy  []*track.Policy // of the sets
 	rules   *rule.Table
-	abrupt  bool          // new views come before the work that is due
-	stored  bool          // every other view is read from its stored form, as after a restart
+	abrupt  bool // new views come before the work that is due
+	stored  bool // every other view is read from its stored form, as after a restart
 	views   int
 	told    []track.Event // by the last step
 	shards  []*track.Shard
