@@ -1,0 +1,79 @@
+package tracking
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"paddock/lab/internal/figure"
+)
+
+// WriteText writes the report for a person.
+func (r *Report) WriteText(w io.Writer) error {
+	fmt.Fprintln(w, r.Subject)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	r.writeFlapping(table)
+	r.writeDelays(table)
+	r.writeThroughput(table)
+	r.writeRecorded(table)
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, x := range r.Ratios {
+		fmt.Fprintf(w, "ratio: positions a second, %s to %s: %.2f (%.2f to %.2f)\n", x.Policy, x.Base, x.Ratio.Median, x.Ratio.Least, x.Ratio.Most)
+	}
+	for _, x := range r.Recorded {
+		for _, f := range x.Worst {
+			fmt.Fprintf(w, "%s: %d returns within five minutes to %s of %s\n", x.Policy, f.Returns, f.Fence, f.Set)
+		}
+	}
+	return nil
+}
+
+func (r *Report) writeFlapping(w io.Writer) {
+	if len(r.Flapping) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nparked on a boundary, error %.1f m\ta position in\tvehicle-days\tevents\ta vehicle-day\t\n", r.Noise)
+	for _, f := range r.Flapping {
+		fmt.Fprintf(w, "%s\t%s\t%.1f\t%s\t%.2f\t\n", f.Policy, f.Every, f.VehicleDays, figure.Count(f.Events), f.PerDay)
+	}
+}
+
+func (r *Report) writeDelays(w io.Writer) {
+	if len(r.Delays) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nthrough a fence of %.0f m at 10 m/s\ta position in\tenter told after\tmin..max\texit told after\tmin..max\tmissed\t\n", side)
+	for _, d := range r.Delays {
+		fmt.Fprintf(w, "%s\t%s\t%.0f s\t%.0f s..%.0f s\t%.0f s\t%.0f s..%.0f s\t%d\t\n", d.Policy, d.Every,
+			d.Enter.Median, d.Enter.Least, d.Enter.Most, d.Exit.Median, d.Exit.Least, d.Exit.Most, d.Missed)
+	}
+}
+
+func (r *Report) writeThroughput(w io.Writer) {
+	if len(r.Throughput) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\none shard, one processor\tpositions/s\tmin..max\tpositions an event\t")
+	for _, t := range r.Throughput {
+		fmt.Fprintf(w, "%s\t%s\t%s..%s\t%.1f\t\n", t.Policy, figure.Number(t.PerSecond.Median), figure.Number(t.PerSecond.Least), figure.Number(t.PerSecond.Most), t.Events)
+	}
+}
+
+func (r *Report) writeRecorded(w io.Writer) {
+	if len(r.Recorded) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nrecorded positions\tpositions\tlate\toutliers\trejected\tevents\treturns within 5 min\t")
+	for _, x := range r.Recorded {
+		var events []string
+		for _, kind := range slices.Sorted(maps.Keys(x.Events)) {
+			events = append(events, fmt.Sprintf("%d %s", x.Events[kind], kind))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%d\t\n", x.Policy, figure.Count(int64(x.Positions)), x.Late, x.Outliers, x.Rejected, strings.Join(events, ", "), x.Returns)
+	}
+}

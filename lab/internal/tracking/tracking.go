@@ -1,0 +1,165 @@
+// Package tracking measures the tracker: the events of parked vehicles that a policy tells although
+// nothing happened, how late it tells real crossings, and the positions that it takes a second.
+package tracking
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/lab/internal/figure"
+)
+
+// Options configure Run.
+type Options struct {
+	Sets     string          // directory of GeoJSON files
+	Policies []string        // names of presets
+	Noise    float64         // metres: the standard deviation of a receiver's error on each axis
+	Vehicles int             // parked ones, for each rate
+	Parked   time.Duration   // for so long
+	Every    []time.Duration // times between two positions of a vehicle
+	Objects  int             // of the throughput
+	Rounds   int             // of the throughput
+	Duration time.Duration   // of a turn
+	File     string          // recorded positions, in place of all that; "": none
+	Progress io.Writer
+}
+
+// Report is what was measured.
+type Report struct {
+	Subject    string       `json:"subject"`
+	Noise      float64      `json:"noise_m"`
+	Flapping   []Flapping   `json:"flapping,omitempty"`
+	Delays     []Delay      `json:"delays,omitempty"`
+	Throughput []Throughput `json:"throughput,omitempty"`
+	Ratios     []Ratio      `json:"ratios,omitempty"`
+	Recorded   []Recorded   `json:"recorded,omitempty"`
+}
+
+// bench is a run.
+type bench struct {
+	Options
+	sets   []*fence.Set
+	report *Report
+}
+
+// Run measures. After an error, such as the end of ctx, the report has what was measured until
+// then.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	b := &bench{Options: o, report: &Report{Noise: o.Noise}}
+	if err := b.load(); err != nil {
+		return b.report, err
+	}
+	if o.File != "" {
+		return b.report, b.replay(ctx)
+	}
+	return b.report, errors.Join(b.park(ctx), b.drive(ctx), b.race(ctx))
+}
+
+// load reads the sets.
+func (b *bench) load() error {
+	catalog, _, err := fence.LoadDir(os.DirFS(b.Sets), fence.Options{})
+	if err != nil {
+		return err
+	}
+	var names []string
+	fences := 0
+	for set := range catalog.All() {
+		set.Settle()
+		if n := set.Snapshot().Len(); n > 0 {
+			b.sets, names, fences = append(b.sets, set), append(names, set.Name()), fences+n
+		}
+	}
+	if fences == 0 {
+		return fmt.Errorf("%s has no fences", b.Sets)
+	}
+	b.report.Subject = fmt.Sprintf("%d sets, %s fences (%s)", len(names), figure.Count(int64(fences)), strings.Join(names, ", "))
+	return nil
+}
+
+// view returns the sets under a policy.
+func (b *bench) view(policy string) (*track.View, error) {
+	p, err := track.ParsePolicy(policy)
+	if err != nil {
+		return nil, err
+	}
+	v := &track.View{}
+	for i, s := range b.sets {
+		v.Sets = append(v.Sets, track.TrackedSet{ID: track.SetID(i), Name: s.Name(), Snapshot: s.Snapshot(), Policy: &p})
+	}
+	return v, nil
+}
+
+func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Progress, format+"\n", args...) }
+
+// epoch is the time at which the simulated receivers begin.
+const epoch track.Millis = 1_700_000_000_000
+
+// apply gives a position to a shard, after what is due before it.
+func apply(s *track.Shard, p *track.Position, events []track.Event) []track.Event {
+	_, events = s.Apply(p, settle(s, p.Arrived, events))
+	return events
+}
+
+// settle does what is due by a time.
+func settle(s *track.Shard, now track.Millis, events []track.Event) []track.Event {
+	s.Advance(now)
+	for more := true; more; {
+		events, more = s.Step(events, 1024)
+	}
+	return events
+}
+
+// spread returns the median, the smallest and the largest of some values.
+func spread(values []float64) Spread {
+	sorted := slices.Sorted(slices.Values(values))
+	return Spread{sorted[len(sorted)/2], sorted[0], sorted[len(sorted)-1]}
+}
+
+// Spread is a median with the smallest and the largest value.
+type Spread struct {
+	Median float64 `json:"median"`
+	Least  float64 `json:"least"`
+	Most   float64 `json:"most"`
+}
+
+// Recorded counts the events of a policy for recorded positions.
+type Recorded struct {
+	Policy    string         `json:"policy"`
+	Positions int            `json:"positions"`
+	Late      int            `json:"late"`
+	Outliers  int            `json:"outliers"`
+	Rejected  int            `json:"rejected"`
+	Events    map[string]int `json:"events"` // by kind
+	// Returns counts enters of a fence within five minutes after the exit of the same object: most
+	// are no real ones.
+	Returns int            `json:"returns"`
+	Worst   []FenceReturns `json:"worst,omitempty"` // fences with the most of them
+}
+
+// FenceReturns counts the returns to a fence.
+type FenceReturns struct {
+	Set     string `json:"set"`
+	Fence   string `json:"fence"`
+	Returns int    `json:"returns"`
+}
+
+// worst returns the fences with the most returns.
+func worst(counts map[FenceReturns]int) (all []FenceReturns) {
+	for f, n := range counts {
+		f.Returns = n
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b FenceReturns) int {
+		return cmp.Or(b.Returns-a.Returns, cmp.Compare(a.Set, b.Set), cmp.Compare(a.Fence, b.Fence))
+	})
+	return all[:min(len(all), 5)]
+}
