@@ -38,6 +38,7 @@ func TestShapes(t *testing.T) {
 	gone.send("nonsense\r\n")
 	gone.end()
 	p.sync("")
+	s.nothingPending()
 	for _, c := range []struct{ name, path string }{
 		{"varz", "/varz"},
 		{"connz", "/connz?subs=1"},
