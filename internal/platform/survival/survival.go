@@ -34,6 +34,7 @@ type Survivor struct {
 	mu         sync.Mutex
 	sent       int64
 	edits      int
+	refused    error            // a change of a rule or policy that should have been taken
 	times      map[string]int64 // of the newest acknowledged position, by object
 	generation uint64           // of the set, acknowledged
 	cursor     string           // of a subscriber
@@ -168,6 +169,9 @@ func (s *Survivor) Judge() (report Report, err error) {
 			return report, fmt.Errorf("no position was acknowledged by %s", door)
 		}
 	}
+	if s.refused != nil {
+		return report, s.refused
+	}
 	seqs := map[string]uint64{}
 	in := map[string]bool{}
 	for _, text := range s.events {
@@ -223,13 +227,18 @@ func (s *Survivor) call(ctx context.Context, method, path, body string, answer a
 	return res.Header, json.Unmarshal(text, answer)
 }
 
-// next returns a later position of an object of a door. Every other one is in the fence a.
+// next returns a later position of an object of a door. Every other one is in the fence a; every
+// fifth object stays there.
 func (s *Survivor) next(door string) position.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent++
+	lon := float64(s.sent / 20 % 2)
+	if s.sent%5 == 0 {
+		lon = 0
+	}
 	return position.Position{
-		ID: fmt.Sprint(door, s.sent%20), Lon: float64(s.sent / 20 % 2), Lat: 0.5,
+		ID: fmt.Sprint(door, s.sent%20), Lon: lon, Lat: 0.5,
 		Time: time.Now().UnixMilli() - 1_000_000 + int64(s.sent), // always later than the one before
 	}
 }
@@ -328,17 +337,27 @@ func (s *Survivor) rule(ctx context.Context) error {
 	s.mu.Unlock()
 	now := time.Now().UTC()
 	bodies := []string{
-		`{"set":"zone","detect":["enter","exit","dwell"],"dwell":{"after":"100ms","every":"50ms"}}`,
-		`{"set":"zone","objects":"http*","detect":["enter","exit","inside"],"inside":{"every":"200ms"}}`,
+		`{"set":"zone","detect":["enter","exit","dwell"],"dwell":{"after":"1s","every":"1s"}}`,
+		`{"set":"zone","objects":"http*","detect":["enter","exit","inside"]}`,
 		fmt.Sprintf(`{"set":"zone","active":{"zone":"UTC","week":{"mon-sun":["%s-%s"]}}}`, now.Format("15:04"), now.Add(time.Minute).Format("15:04")),
 		`{"set":"zone","fences":["a"],"detect":["enter","exit","outside"],"outside":{"every":"1s"}}`,
 	}
 	id := fmt.Sprint("r", n%3)
 	if n%7 == 0 {
 		_, err := s.call(ctx, http.MethodDelete, "v1/rules/"+id, "", new(string))
-		return err
+		return s.noteRefusal(err, "404")
 	}
 	_, err := s.call(ctx, http.MethodPut, "v1/rules/"+id, bodies[n%int64(len(bodies))], new(string))
+	return s.noteRefusal(err, "")
+}
+
+// noteRefusal keeps the first error of a change that the platform answered, but for one status.
+func (s *Survivor) noteRefusal(err error, expected string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && strings.Contains(err.Error(), " 4") && (expected == "" || !strings.Contains(err.Error(), expected)) && s.refused == nil {
+		s.refused = err
+	}
 	return err
 }
 
@@ -352,7 +371,7 @@ func (s *Survivor) policy(ctx context.Context) error {
 		`{"initial":"enter","metres":10,"fixes":3,"sure":100}`, `{"initial":"enter","ttl":"100ms"}`,
 	}
 	_, err := s.call(ctx, http.MethodPut, "v1/sets/zone/policy", bodies[n%int64(len(bodies))], new(string))
-	return err
+	return s.noteRefusal(err, "404") // the set may not be there yet
 }
 
 // edit moves a fence, or makes the set; now and then it changes a rule or the policy.
