@@ -355,7 +355,7 @@ func (s *Survivor) rule(ctx context.Context) error {
 func (s *Survivor) noteRefusal(err error, expected string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil && strings.Contains(err.Error(), " 4") && (expected == "" || !strings.Contains(err.Error(), expected)) && s.refused == nil {
+	if err != nil && strings.Contains(err.Error(), ": 4") && (expected == "" || !strings.Contains(err.Error(), expected)) && s.refused == nil {
 		s.refused = err
 	}
 	return err
