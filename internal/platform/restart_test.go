@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,6 +188,18 @@ func TestEventsSinceATime(t *testing.T) {
 	}
 }
 
+// deafConn reads nothing until all posts are sent. The owner of the session has lost their numbers:
+// an earlier acknowledgement of all would be ahead of it.
+type deafConn struct {
+	net.Conn
+	sent chan struct{}
+}
+
+func (c *deafConn) Read(b []byte) (int, error) {
+	<-c.sent
+	return c.Conn.Read(b)
+}
+
 // A sender that has lost the acknowledgement of its positions sends them again to the next process,
 // which knows that they were handled.
 func TestSessionsSurvive(t *testing.T) {
@@ -194,11 +208,18 @@ func TestSessionsSurvive(t *testing.T) {
 	send := func(r *running, count int) {
 		t.Helper()
 		addr := r.WireAddr()
-		conn, err := wire.Dial(t.Context(), addr.Network(), addr.String(), &wire.Config{Session: session})
+		nc, err := net.Dial(addr.Network(), addr.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		deaf := &deafConn{Conn: nc, sent: make(chan struct{})}
+		hear := sync.OnceFunc(func() { close(deaf.sent) })
+		conn, err := wire.NewConn(deaf, &wire.Config{Session: session})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
+		defer hear()
 		var last uint64
 		for n := range count {
 			body, err := position.Append(nil, &position.Position{ID: "v", Lon: 1, Lat: 1, Time: 1_700_000_000_000 + int64(n)})
@@ -209,6 +230,7 @@ func TestSessionsSurvive(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		hear()
 		if err := conn.WaitAcked(t.Context(), last); err != nil {
 			t.Fatal(err)
 		}
