@@ -173,7 +173,7 @@ func (l *Log) sinceStored(t track.Millis) (uint64, error) {
 // time of arrival, the visit and the JSON. Texts follow their length, times the one before.
 func AppendRecord(b []byte, r *Record) []byte {
 	for _, s := range []string{r.Subject, r.Set, r.Fence, r.Fleet, r.Object} {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+		b = journal.AppendText(b, s)
 	}
 	b = append(b, byte(r.Kind), byte(r.Visit.Reason))
 	b = binary.AppendVarint(b, int64(r.Arrived))
@@ -189,65 +189,16 @@ var errStored = errors.New("events: not a stored record")
 // ParseRecord reads a record of AppendRecord from the beginning of b, and returns the rest of b.
 // The record does not share memory with b.
 func ParseRecord(b []byte) (r Record, rest []byte, err error) {
-	s := recordReader{b, nil}
-	r.Subject, r.Set, r.Fence, r.Fleet, r.Object = s.text(), s.text(), s.text(), s.text(), s.text()
-	r.Kind, r.Visit.Reason = track.Kind(s.byte()), track.Reason(s.byte())
-	r.Arrived = track.Millis(s.int())
-	r.Visit.At = r.Arrived + track.Millis(s.int())
-	r.Visit.Since = r.Visit.At + track.Millis(s.int())
-	r.Visit.Number = s.uint()
-	r.JSON = Plain([]byte(s.text()))
-	if s.err != nil {
-		return Record{}, nil, s.err
+	f := journal.Fields{Rest: b}
+	r.Subject, r.Set, r.Fence, r.Fleet, r.Object = f.Text(), f.Text(), f.Text(), f.Text(), f.Text()
+	r.Kind, r.Visit.Reason = track.Kind(f.Byte()), track.Reason(f.Byte())
+	r.Arrived = track.Millis(f.Int())
+	r.Visit.At = r.Arrived + track.Millis(f.Int())
+	r.Visit.Since = r.Visit.At + track.Millis(f.Int())
+	r.Visit.Number = f.Uint()
+	r.JSON = Plain([]byte(f.Text()))
+	if f.Failed {
+		return Record{}, nil, errStored
 	}
-	return r, s.rest, nil
-}
-
-// recordReader reads field after field. After the first error, which it keeps, it returns zeros.
-type recordReader struct {
-	rest []byte
-	err  error
-}
-
-func (s *recordReader) fail() { s.rest, s.err = nil, errStored }
-
-func (s *recordReader) byte() byte {
-	if len(s.rest) == 0 {
-		s.fail()
-		return 0
-	}
-	b := s.rest[0]
-	s.rest = s.rest[1:]
-	return b
-}
-
-func (s *recordReader) uint() uint64 {
-	v, n := binary.Uvarint(s.rest)
-	if n <= 0 {
-		s.fail()
-		return 0
-	}
-	s.rest = s.rest[n:]
-	return v
-}
-
-func (s *recordReader) int() int64 {
-	v, n := binary.Varint(s.rest)
-	if n <= 0 {
-		s.fail()
-		return 0
-	}
-	s.rest = s.rest[n:]
-	return v
-}
-
-func (s *recordReader) text() string {
-	n := s.uint()
-	if n > uint64(len(s.rest)) {
-		s.fail()
-		return ""
-	}
-	text := string(s.rest[:n])
-	s.rest = s.rest[n:]
-	return text
+	return r, f.Rest, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/journal"
 )
 
 // recordVersion is the first byte of an encoded record.
@@ -58,17 +59,13 @@ func appendInput(b []byte, in *input) []byte {
 	b = appendBytes(appendBytes(b, in.options), in.view)
 	b = binary.AppendUvarint(b, uint64(len(in.removals)))
 	for _, r := range in.removals {
-		b = appendText(appendText(b, r.fleet), r.id)
+		b = journal.AppendText(journal.AppendText(b, r.fleet), r.id)
 	}
 	b = binary.AppendUvarint(b, uint64(len(in.handled)))
 	for _, h := range in.handled {
 		b = appendHandled(b, h)
 	}
 	return b
-}
-
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 // appendBytes appends bytes of which nil is not the same as none.
@@ -95,7 +92,7 @@ func appendPosition(b []byte, p *track.Position, at track.Millis) []byte {
 		flags |= onGrid
 	}
 	b = append(b, flags)
-	b = appendText(appendText(b, p.Fleet), p.ID)
+	b = journal.AppendText(journal.AppendText(b, p.Fleet), p.ID)
 	if flags&onGrid != 0 {
 		b = binary.LittleEndian.AppendUint32(b, uint32(int32(lon)))
 		b = binary.LittleEndian.AppendUint32(b, uint32(int32(lat)))
@@ -110,29 +107,29 @@ func appendPosition(b []byte, p *track.Position, at track.Millis) []byte {
 		}
 	}
 	if p.Props != nil {
-		b = appendText(b, string(p.Props))
+		b = journal.AppendText(b, string(p.Props))
 	}
 	return b
 }
 
 // parseInput reads the stored form of a record. Its texts do not share memory with b.
 func parseInput(b []byte) (*input, error) {
-	r := inputReader{rest: b}
-	if r.byte() != recordVersion {
+	r := newReader(b)
+	if r.Byte() != recordVersion {
 		return nil, errRecord
 	}
-	in := &input{at: track.Millis(r.int()), stepping: binary.LittleEndian.Uint64(r.take(8))}
+	in := &input{at: track.Millis(r.Int()), stepping: r.Uint64()}
 	in.options, in.view = r.bytes(), r.bytes()
-	for range r.count(2) {
-		in.removals = append(in.removals, removal{fleet: r.text(), id: r.text()})
+	for range r.Count(2) {
+		in.removals = append(in.removals, removal{fleet: r.Text(), id: r.Text()})
 	}
-	for range r.count(19) {
+	for range r.Count(19) {
 		in.handled = append(in.handled, r.handled())
 	}
-	for range r.count(12) {
+	for range r.Count(12) {
 		in.positions = append(in.positions, r.position(in.at))
 	}
-	if r.err != nil || len(r.rest) > 0 {
+	if r.Failed || len(r.Rest) > 0 {
 		return nil, errRecord
 	}
 	return in, nil
@@ -148,96 +145,46 @@ func Positions(record []byte) (at track.Millis, positions []track.Position, err 
 	return in.at, in.positions, nil
 }
 
-// inputReader reads field after field. After the first error it returns zeros.
+// inputReader reads the fields of a record.
 type inputReader struct {
-	rest  []byte
-	err   error
+	journal.Fields
 	fleet string // of the last position: mostly the next one has the same
 }
 
-func (r *inputReader) take(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.err, r.rest = errRecord, nil
-		return make([]byte, 16)
-	}
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *inputReader) byte() byte { return r.take(1)[0] }
-
-func (r *inputReader) uint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	r.take(uint64(max(n, 1)))
-	if n <= 0 {
-		r.err = errRecord
-	}
-	return v
-}
-
-func (r *inputReader) int() int64 {
-	v, n := binary.Varint(r.rest)
-	r.take(uint64(max(n, 1)))
-	if n <= 0 {
-		r.err = errRecord
-	}
-	return v
-}
+func newReader(b []byte) *inputReader { return &inputReader{Fields: journal.Fields{Rest: b}} }
 
 // bytes reads what appendBytes wrote.
 func (r *inputReader) bytes() []byte {
-	n := r.uint()
+	n := r.Uint()
 	if n == 0 {
 		return nil
 	}
-	return append([]byte{}, r.take(n-1)...)
+	return append([]byte{}, r.Take(n-1)...)
 }
-
-// count reads the number of elements, each of which has at least this many bytes.
-func (r *inputReader) count(bytes int) int {
-	n := r.uint()
-	if n > uint64(len(r.rest)/bytes) {
-		r.err, r.rest = errRecord, nil
-		return 0
-	}
-	return int(n)
-}
-
-func (r *inputReader) text() string {
-	n := r.uint()
-	if n > uint64(len(r.rest)) {
-		r.err, r.rest = errRecord, nil
-		return ""
-	}
-	return string(r.take(n))
-}
-
-func (r *inputReader) uint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 
 func (r *inputReader) position(at track.Millis) track.Position {
-	flags := r.byte()
-	if fleet := r.take(r.uint()); string(fleet) != r.fleet {
+	flags := r.Byte()
+	if fleet := r.Take(r.Uint()); string(fleet) != r.fleet {
 		r.fleet = string(fleet)
 	}
-	p := track.Position{Fleet: r.fleet, ID: r.text(), Arrived: at}
+	p := track.Position{Fleet: r.fleet, ID: r.Text(), Arrived: at}
 	if flags&onGrid != 0 {
-		p.Lon, p.Lat = float64(int32(r.uint32()))/coordScale, float64(int32(r.uint32()))/coordScale
+		p.Lon, p.Lat = float64(int32(r.Uint32()))/coordScale, float64(int32(r.Uint32()))/coordScale
 	} else {
-		p.Lon = math.Float64frombits(binary.LittleEndian.Uint64(r.take(8)))
-		p.Lat = math.Float64frombits(binary.LittleEndian.Uint64(r.take(8)))
+		p.Lon = math.Float64frombits(r.Uint64())
+		p.Lat = math.Float64frombits(r.Uint64())
 	}
-	p.Time = at + track.Millis(r.int())
+	p.Time = at + track.Millis(r.Int())
 	for _, m := range []struct {
 		flag byte
 		to   *track.Measure
 	}{{hasAccuracy, &p.Accuracy}, {hasSpeed, &p.Speed}, {hasHeading, &p.Heading}} {
 		if flags&m.flag != 0 {
-			*m.to = track.Measure{Value: math.Float32frombits(r.uint32()), Known: true}
+			*m.to = track.Measure{Value: math.Float32frombits(r.Uint32()), Known: true}
 		}
 	}
 	if flags&hasProps != 0 {
-		p.Props = json.RawMessage(r.text())
+		p.Props = json.RawMessage(r.Text())
 	}
 	return p
 }

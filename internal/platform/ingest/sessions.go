@@ -111,13 +111,13 @@ func (p *Pipeline) loadSessions() (next uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r := inputReader{rest: b}
-	next = r.uint() + 1
-	for range r.count(20) {
+	r := newReader(b)
+	next = r.Uint() + 1
+	for range r.Count(20) {
 		h := r.handled()
-		p.sessions.apply([]Handled{h}, track.Millis(r.int()))
+		p.sessions.apply([]Handled{h}, track.Millis(r.Int()))
 	}
-	if r.err != nil || len(r.rest) > 0 {
+	if r.Failed || len(r.Rest) > 0 {
 		return 0, errors.New("the sessions are damaged")
 	}
 	return next, nil
@@ -131,7 +131,7 @@ func appendHandled(b []byte, h Handled) []byte {
 }
 
 func (r *inputReader) handled() (h Handled) {
-	copy(h.Session[:], r.take(16))
-	h.Epoch, h.Index, h.Count = r.uint(), uint32(r.uint()), r.uint()
+	copy(h.Session[:], r.Take(16))
+	h.Epoch, h.Index, h.Count = r.Uint(), uint32(r.Uint()), r.Uint()
 	return h
 }

@@ -320,9 +320,9 @@ func (p *Pipeline) loadNewest(q int, oldest uint64) (next uint64, err error) {
 
 // load brings a partition to a checkpoint, and returns the number of the first record behind it.
 func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
-	r := inputReader{rest: c.State}
+	r := newReader(c.State)
 	options, id := r.bytes(), r.bytes()
-	if r.err != nil {
+	if r.Failed {
 		return 0, track.ErrState
 	}
 	o, err := decodeOptions(options)
@@ -344,7 +344,7 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 	if s.damaged {
 		restore = p.partitions[q].ImportPart
 	}
-	if err := restore(r.rest, view); err != nil {
+	if err := restore(r.Rest, view); err != nil {
 		return 0, err
 	}
 	p.encode(q)

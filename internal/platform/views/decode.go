@@ -2,13 +2,13 @@ package views
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/internal/platform/journal"
 	"paddock/internal/platform/rulebook"
 )
 
@@ -243,57 +243,28 @@ func (v *Views) Adopt(id []byte) error {
 	return nil
 }
 
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-// viewReader reads field after field. After the first error it returns zeros.
-type viewReader struct {
-	rest   []byte
-	failed bool
-}
-
-func (r *viewReader) take(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.failed, r.rest = true, nil
-		return nil
-	}
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *viewReader) uint() uint64 {
-	n, size := binary.Uvarint(r.rest)
-	r.take(uint64(max(size, 1)))
-	r.failed = r.failed || size <= 0
-	return n
-}
-
-func (r *viewReader) text() string { return string(r.take(r.uint())) }
-
-func (r *viewReader) hash() (h hash) {
-	copy(h[:], r.take(uint64(len(h))))
+func readHash(f *journal.Fields) (h hash) {
+	copy(h[:], f.Take(uint64(len(h))))
 	return h
 }
 
 func parseView(doc []byte) (*storedView, error) {
-	r := viewReader{rest: doc}
-	if v := r.take(1); r.failed || v[0] != viewVersion {
+	r := &journal.Fields{Rest: doc}
+	if r.Byte() != viewVersion {
 		return nil, fmt.Errorf("%w: it has another version", ErrView)
 	}
-	d := &storedView{next: track.SetID(r.uint()), boundary: geometry.Boundary(r.text()), files: []byte(r.text()), head: r.hash()}
-	for n := r.uint(); n > 0 && !r.failed; n-- {
-		d.rules = append(d.rules, r.hash())
+	d := &storedView{next: track.SetID(r.Uint()), boundary: geometry.Boundary(r.Text()), files: []byte(r.Text()), head: readHash(r)}
+	for n := r.Uint(); n > 0 && !r.Failed; n-- {
+		d.rules = append(d.rules, readHash(r))
 	}
-	for n := r.uint(); n > 0 && !r.failed; n-- {
-		set := storedSet{id: track.SetID(r.uint()), name: r.text(), head: r.hash()}
-		for k := r.uint(); k > 0 && !r.failed; k-- {
-			set.pages = append(set.pages, r.hash())
+	for n := r.Uint(); n > 0 && !r.Failed; n-- {
+		set := storedSet{id: track.SetID(r.Uint()), name: r.Text(), head: readHash(r)}
+		for k := r.Uint(); k > 0 && !r.Failed; k-- {
+			set.pages = append(set.pages, readHash(r))
 		}
 		d.sets = append(d.sets, set)
 	}
-	if r.failed || len(r.rest) > 0 {
+	if r.Failed || len(r.Rest) > 0 {
 		return nil, fmt.Errorf("%w: it is damaged", ErrView)
 	}
 	return d, nil

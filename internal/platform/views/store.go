@@ -139,40 +139,26 @@ func (s *store) put(c *catalogView, next track.SetID) ([]byte, error) {
 	pages := map[fence.Page]hash{}
 	b := []byte{viewVersion}
 	b = binary.AppendUvarint(b, uint64(next))
-	b = appendText(b, string(s.Fences.Boundary))
+	b = journal.AppendText(b, string(s.Fences.Boundary))
 	files := ""
 	if s.Options.Files != nil {
 		files = string(s.Options.Files())
 	}
-	b = appendText(b, files)
+	b = journal.AppendText(b, files)
 	b, rules, err := s.putBook(b, c.book, &docs)
 	if err != nil {
 		return nil, err
 	}
 	b = binary.AppendUvarint(b, uint64(len(c.sets)))
 	for _, t := range c.sets {
-		b = appendText(binary.AppendUvarint(b, uint64(t.id)), t.set.Name())
+		b = journal.AppendText(binary.AppendUvarint(b, uint64(t.id)), t.set.Name())
 		head, err := s.add(t.snap.AppendHead(nil), &docs)
 		if err != nil {
 			return nil, err
 		}
 		b = append(b, head[:]...)
-		all := t.snap.Pages()
-		b = binary.AppendUvarint(b, uint64(len(all)))
-		for _, p := range all {
-			h, kept := s.pages[p]
-			switch {
-			case p.Empty():
-				h = hash{}
-			case kept:
-				docs = append(docs, h)
-			default:
-				if h, err = s.add(p.Append(nil), &docs); err != nil {
-					return nil, err
-				}
-			}
-			pages[p] = h
-			b = append(b, h[:]...)
+		if b, err = putPages(s, b, t.snap.Pages(), s.pages, pages, &docs); err != nil {
+			return nil, err
 		}
 	}
 	id, err := s.add(b, &docs)
@@ -202,9 +188,23 @@ func (s *store) putBook(b []byte, book *rulebook.State, docs *[]hash) (out []byt
 	if !slices.ContainsFunc(all[:], func(p *rulebook.Page) bool { return !p.Empty() }) {
 		return append(b, 0), rules, nil
 	}
+	out, err = putPages(s, b, all[:], s.rules, rules, docs)
+	return out, rules, err
+}
+
+// page is a part of a set, or of the book.
+type page interface {
+	comparable
+	Empty() bool
+	Append(b []byte) []byte
+}
+
+// putPages stores the pages that the last view does not have, and appends their number and hashes.
+// It notes the hashes in now.
+func putPages[P page](s *store, b []byte, all []P, last, now map[P]hash, docs *[]hash) (out []byte, err error) {
 	b = binary.AppendUvarint(b, uint64(len(all)))
 	for _, p := range all {
-		h, kept := s.rules[p]
+		h, kept := last[p]
 		switch {
 		case p.Empty():
 			h = hash{}
@@ -212,13 +212,13 @@ func (s *store) putBook(b []byte, book *rulebook.State, docs *[]hash) (out []byt
 			*docs = append(*docs, h)
 		default:
 			if h, err = s.add(p.Append(nil), docs); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
-		rules[p] = h
+		now[p] = h
 		b = append(b, h[:]...)
 	}
-	return b, rules, nil
+	return b, nil
 }
 
 // Begin notes the record from which on a view is in use. Release needs it.
