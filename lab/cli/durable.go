@@ -53,22 +53,32 @@ const (
 	maxDurableWindow  = 1000
 )
 
+// countFlag is a flag with a number from 1 to most.
+type countFlag struct {
+	name    string
+	n, most int
+}
+
+// checkCounts refuses numbers out of their bounds.
+func checkCounts(flags ...countFlag) error {
+	for _, f := range flags {
+		if f.n < 1 || f.n > f.most {
+			return fmt.Errorf("%s %d: want 1 to %d", f.name, f.n, f.most)
+		}
+	}
+	return nil
+}
+
 // check refuses invalid flags before anything starts.
 func (b *durableCmd) check() error {
-	for _, f := range []struct {
-		name      string
-		n         int
-		least, to int
-	}{
-		{"--rounds", b.Rounds, 1, maxDurableRounds},
-		{"--objects", b.Objects, 1, maxDurableObjects},
-		{"--conns", b.Conns, 1, min(maxDurableConns, max(1, b.Objects))},
-		{"--batch", b.Batch, 1, maxDurableBatch},
-		{"--window", b.Window, 1, maxDurableWindow},
-	} {
-		if f.n < f.least || f.n > f.to {
-			return fmt.Errorf("%s %d: want %d to %d", f.name, f.n, f.least, f.to)
-		}
+	if err := checkCounts(
+		countFlag{"--rounds", b.Rounds, maxDurableRounds},
+		countFlag{"--objects", b.Objects, maxDurableObjects},
+		countFlag{"--conns", b.Conns, min(maxDurableConns, max(1, b.Objects))},
+		countFlag{"--batch", b.Batch, maxDurableBatch},
+		countFlag{"--window", b.Window, maxDurableWindow},
+	); err != nil {
+		return err
 	}
 	if b.Duration < 100*time.Millisecond || b.Duration > 10*time.Minute {
 		return fmt.Errorf("--duration %v: want 100ms to 10m", b.Duration)

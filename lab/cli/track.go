@@ -52,14 +52,12 @@ const (
 
 // check refuses invalid flags before anything starts.
 func (b *trackCmd) check() error {
-	for _, f := range []struct {
-		name string
-		n    int
-		most int
-	}{{"--vehicles", b.Vehicles, maxTrackVehicles}, {"--objects", b.Objects, maxTrackObjects}, {"--rounds", b.Rounds, maxDurableRounds}} {
-		if f.n < 1 || f.n > f.most {
-			return fmt.Errorf("%s %d: want 1 to %d", f.name, f.n, f.most)
-		}
+	if err := checkCounts(
+		countFlag{"--vehicles", b.Vehicles, maxTrackVehicles},
+		countFlag{"--objects", b.Objects, maxTrackObjects},
+		countFlag{"--rounds", b.Rounds, maxDurableRounds},
+	); err != nil {
+		return err
 	}
 	for _, d := range b.Every {
 		if d < time.Millisecond || d > b.Parked {
