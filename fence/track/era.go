@@ -29,7 +29,7 @@ func newEra(v *View, at Millis, before *era) *era {
 	if v.Rules == nil {
 		return e
 	}
-	for _, r := range v.scheduled() {
+	for r := range v.Rules.Scheduled() {
 		if next, _, changes := r.Active.Next(at.Time()); changes {
 			if t := MillisOf(next); e.flip == 0 || t < e.flip {
 				e.flip = t
@@ -54,31 +54,16 @@ func (e *era) compare(before *era) {
 }
 
 // concerns reports whether an object of the era before may have other rules in this one.
-func (e *era) concerns(o *object) bool {
+func (s *Shard) concerns(e *era, o *object) bool {
 	if o.era != e.before || !e.onlyRules {
 		return true
 	}
 	for i := range e.changes {
-		if e.changes[i].Selection().Match(*o.fleet, o.id) {
+		if e.changes[i].Selection().Match(s.nameOf(o)) {
 			return true
 		}
 	}
 	return false
-}
-
-// scheduled returns the rules that have a schedule.
-func (v *View) scheduled() []*rule.Rule {
-	if known := v.timed.Load(); known != nil {
-		return *known
-	}
-	var timed []*rule.Rule
-	for _, r := range v.Rules.Rules() {
-		if r.Active != nil && !r.Disabled {
-			timed = append(timed, r)
-		}
-	}
-	v.timed.Store(&timed)
-	return timed
 }
 
 // classOf returns the class of an object; nil without rules.
@@ -90,17 +75,18 @@ func (e *era) classOf(fleet, id string) *rule.Class {
 }
 
 // classAfter returns the class of an object of another era.
-func (e *era) classAfter(o *object) *rule.Class {
-	rules, earlier := e.view.Rules, o.era.view.Rules
+func (s *Shard) classAfter(o *object) *rule.Class {
+	rules, earlier := s.era.view.Rules, o.era.view.Rules
+	fleet, id := s.nameOf(o)
 	switch {
 	case rules == nil:
 		return nil
 	case rules == earlier:
 		return o.class
 	case earlier == nil:
-		return rules.Class(*o.fleet, o.id)
+		return rules.Class(fleet, id)
 	}
-	return rules.Renew(o.class, earlier, *o.fleet, o.id)
+	return rules.Renew(o.class, earlier, fleet, id)
 }
 
 // scope is the meaning of the open rules of a class.
@@ -124,11 +110,12 @@ var everything = setScope{tracked: true, builtin: true, detects: rule.Enter | ru
 // nothing is the scope of a set that the view does not have.
 var nothing setScope
 
-// bond is what the objects of a class have in common. It outlasts an era for objects that the
-// change of rules does not concern.
+// bond is what the objects of a class have in common in an era.
 type bond struct {
+	era   *era
 	class *rule.Class // nil without rules
 	scope *scope      // nil without rules
+	heir  *bond       // of the same scope in a later era; nil: none is known
 }
 
 // bondOf returns the bond of a class.
@@ -137,7 +124,7 @@ func (e *era) bondOf(c *rule.Class) *bond {
 	if known {
 		return b
 	}
-	b = &bond{class: c}
+	b = &bond{era: e, class: c}
 	if c != nil {
 		b.scope = e.compile(c)
 		if e.before != nil {
@@ -148,6 +135,17 @@ func (e *era) bondOf(c *rule.Class) *bond {
 	}
 	e.bonds[c] = b
 	return b
+}
+
+// inherit returns the bond of objects that the change to this era does not concern.
+func (e *era) inherit(b *bond) *bond {
+	if b.heir == nil || b.heir.era != e {
+		b.heir = &bond{era: e, class: b.class, scope: b.scope}
+		if _, known := e.bonds[b.class]; !known {
+			e.bonds[b.class] = b.heir
+		}
+	}
+	return b.heir
 }
 
 // compile returns the scope of a class.
