@@ -14,10 +14,11 @@ const (
 )
 
 // amend carries out a change to an era in which nothing but rules for single objects differ: the
-// present era becomes that one, and Step brings the objects of these rules to it. It reports false
-// if the change may concern others, or if Step has not finished the last change of all objects.
+// present era becomes that one, and Step brings the objects of these rules to it. Objects that
+// still have an earlier era are looked at when Step comes to them. It reports false if the change
+// may concern others.
 func (s *Shard) amend(next *era) bool {
-	if !next.onlyRules || s.behind > 0 {
+	if !next.onlyRules {
 		return false
 	}
 	concerned, few := s.concerned(next.changes)

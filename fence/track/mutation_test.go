@@ -86,7 +86,6 @@ var mutations = []mutation{
 	{"rules of single objects concern these", "amend.go", "if o.era == e {", "if o.era == e && o.handle == noName {"},
 	{"they are compiled again", "amend.go", "return c.Has(change.Selection())", "return c.Has(change.Selection()) && false"},
 	{"a rule of all objects concerns all", "amend.go", "if !one {", "if !one && id == \"-\" {"},
-	{"changes for single objects wait for those of all", "amend.go", "|| s.behind > 0 {", "{"},
 	{"a state has no postponed changes", "state.go", "if s.behind+len(s.amended) > 0 {", "if s.behind > 0 {"},
 	{"a schedule concerns all objects", "era.go", "before.flip != 0 && before.flip <= e.at || ", ""},
 	{"new fences concern all objects", "era.go", " || !e.view.sameSets(before.view) {", " {"},
