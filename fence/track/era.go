@@ -14,9 +14,6 @@ type era struct {
 	flip   Millis // when a rule opens or closes next; 0: never
 	bonds  map[*rule.Class]*bond
 	before *era // the last one, until all objects have left it
-	// changes are those of the rules since before, if nothing else changed; see onlyRules.
-	changes   []rule.Change
-	onlyRules bool
 }
 
 // newEra returns the era of a view from a time on.
@@ -24,7 +21,6 @@ func newEra(v *View, at Millis, before *era) *era {
 	e := &era{view: v, at: at, before: before, bonds: map[*rule.Class]*bond{}}
 	if before != nil {
 		before.before = nil
-		e.compare(before)
 	}
 	if v.Rules == nil {
 		return e
@@ -39,31 +35,16 @@ func newEra(v *View, at Millis, before *era) *era {
 	return e
 }
 
-// compare finds out whether nothing but rules changed since the era before, and which.
-func (e *era) compare(before *era) {
+// onlyRules returns the changes of the rules since an earlier era, if nothing else changed.
+func (e *era) onlyRules(before *era) (changes []rule.Change, ok bool) {
 	rules, earlier := e.view.Rules, before.view.Rules
-	if before.flip != 0 && before.flip <= e.at || !e.view.sameSets(before.view) {
-		return
-	}
 	switch {
-	case rules == earlier:
-		e.onlyRules = true
-	case rules != nil && earlier != nil:
-		e.changes, e.onlyRules = rules.Changes(earlier)
+	case before.flip != 0 && before.flip <= e.at || !e.view.sameSets(before.view):
+		return nil, false
+	case rules == nil || earlier == nil:
+		return nil, rules == earlier
 	}
-}
-
-// concerns reports whether an object of the era before may have other rules in this one.
-func (s *Shard) concerns(e *era, o *object) bool {
-	if o.era != e.before || !e.onlyRules {
-		return true
-	}
-	for i := range e.changes {
-		if e.changes[i].Selection().Match(s.nameOf(o)) {
-			return true
-		}
-	}
-	return false
+	return rules.Changes(earlier)
 }
 
 // classOf returns the class of an object; nil without rules.
@@ -115,7 +96,6 @@ type bond struct {
 	era   *era
 	class *rule.Class // nil without rules
 	scope *scope      // nil without rules
-	heir  *bond       // of the same scope in a later era; nil: none is known
 }
 
 // bondOf returns the bond of a class.
@@ -135,17 +115,6 @@ func (e *era) bondOf(c *rule.Class) *bond {
 	}
 	e.bonds[c] = b
 	return b
-}
-
-// inherit returns the bond of objects that the change to this era does not concern.
-func (e *era) inherit(b *bond) *bond {
-	if b.heir == nil || b.heir.era != e {
-		b.heir = &bond{era: e, class: b.class, scope: b.scope}
-		if _, known := e.bonds[b.class]; !known {
-			e.bonds[b.class] = b.heir
-		}
-	}
-	return b.heir
 }
 
 // compile returns the scope of a class.

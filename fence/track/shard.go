@@ -186,10 +186,6 @@ func (s *Shard) renew(o *object, events []Event) []Event {
 	if o.gone() || o.era == s.era {
 		return events
 	}
-	if !s.concerns(s.era, o) {
-		o.bond = s.era.inherit(o.bond)
-		return events
-	}
 	next := s.era.bondOf(s.classAfter(o))
 	if o.silent() && o.count == 0 || next.scope.equal(o.scope) && s.era.view.sameSets(o.era.view) {
 		o.bond = next
