@@ -146,6 +146,7 @@ func TestDryRun(t *testing.T) {
 	tw.problem(tw.get("/v1/objects/v"), 404, decode[Problem](tw, tw.get("/v1/objects/v")).Detail)
 	for body, want := range map[string]string{
 		`{`: "body", `{"rule":[]}`: "unknown field", `{}`: "give one of", `{"rules":[{"id":"x"}],"positions":[]}`: "set",
+		`{"rules":[{"id":"x","set":"far","count":{"at_least":2}}],"positions":[]}`: "not carried out by this version",
 	} {
 		r := tw.post("/v1/rules/dry-run", body)
 		if p := decode[Problem](tw, r); r.status != 400 || !strings.Contains(p.Detail, want) {

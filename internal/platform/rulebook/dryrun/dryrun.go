@@ -1,0 +1,96 @@
+// Package dryrun applies positions to fences, policies and rules from an empty state, and tells the
+// events that they cause. It is the dry run of the API and of the command line: the tracker is that
+// of the platform, and nothing is kept.
+package dryrun
+
+import (
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/platform/rulebook"
+)
+
+// stepEvents is the number of events of postponed work that are told at once.
+const stepEvents = 10_000
+
+// Count is the number of positions by their outcome.
+type Count struct {
+	Positions int `json:"positions"` // with the rejected ones
+	Accepted  int `json:"accepted"`
+	Late      int `json:"late"`
+	Outliers  int `json:"outliers"`
+}
+
+// View returns the fences of a catalog with the policies and rules of a state. A policy that is not
+// nil takes the place of those of all sets.
+func View(c *fence.Catalog, s *rulebook.State, p *track.Policy) *track.View {
+	view := &track.View{}
+	for set := range c.All() {
+		policy := p
+		if policy == nil {
+			policy, _, _ = s.Policy(set.Name())
+		}
+		view.Sets = append(view.Sets, track.TrackedSet{
+			ID: track.SetID(len(view.Sets)), Name: set.Name(), Snapshot: set.Snapshot(), Policy: policy,
+		})
+	}
+	if s.Rules().Len() > 0 {
+		view.Rules = s.Rules()
+	}
+	return view
+}
+
+// Run applies positions in their order, and calls tell for each event. Each position arrives at its
+// own time, so the time ends with the last position. An event is valid until tell returns.
+func Run(view *track.View, positions []track.Position, tell func(*track.Event)) Count {
+	r := run{shard: track.NewShard(track.Options{}), tell: tell, count: Count{Positions: len(positions)}}
+	for i := range positions {
+		p := &positions[i]
+		p.Arrived = p.Time
+		if i == 0 {
+			r.shard.SetView(view, p.Arrived)
+		}
+		r.apply(p)
+	}
+	r.settle()
+	return r.count
+}
+
+type run struct {
+	shard  *track.Shard
+	tell   func(*track.Event)
+	events []track.Event
+	count  Count
+}
+
+// apply applies a position after the events that are due before it.
+func (r *run) apply(p *track.Position) {
+	r.shard.Advance(p.Arrived)
+	r.settle()
+	var outcome track.Outcome
+	outcome, r.events = r.shard.Apply(p, r.events)
+	switch outcome {
+	case track.Accepted, track.Held:
+		r.count.Accepted++
+	case track.Outlier:
+		r.count.Outliers++
+	default:
+		r.count.Late++
+	}
+	r.take()
+}
+
+// settle does the postponed work.
+func (r *run) settle() {
+	for more := true; more; {
+		r.events, more = r.shard.Step(r.events, stepEvents)
+		r.take()
+	}
+}
+
+// take tells the events that came out of the shard.
+func (r *run) take() {
+	for i := range r.events {
+		r.tell(&r.events[i])
+	}
+	r.events = r.events[:0]
+}
