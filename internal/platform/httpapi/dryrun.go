@@ -14,11 +14,8 @@ import (
 	"paddock/internal/platform/rulebook/dryrun"
 )
 
-// The bounds of a dry run.
-const (
-	dryRunPositions = 1_000_000
-	dryRunEvents    = 10_000
-)
+// dryRunPositions bounds the past positions of a dry run.
+const dryRunPositions = 1_000_000
 
 // dryRunPath is the path of a dry run.
 const dryRunPath = "/v1/rules/dry-run"
@@ -39,9 +36,8 @@ type dryRun struct {
 // dryRunResult is its answer.
 type dryRunResult struct {
 	dryrun.Count
-	Rejected  []ingest.Rejection `json:"rejected"`
-	Events    []json.RawMessage  `json:"events"` // CloudEvents
-	Truncated bool               `json:"truncated,omitempty"`
+	Rejected []ingest.Rejection `json:"rejected"`
+	dryrun.Events
 }
 
 // postDryRun tells which events positions would cause, from an empty state, and changes nothing.
@@ -132,16 +128,8 @@ func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 
 // runDry applies positions to an empty state.
 func runDry(view *track.View, batch *ingest.Batch) *dryRunResult {
-	out := &dryRunResult{Rejected: batch.Rejected, Events: []json.RawMessage{}}
-	if out.Rejected == nil {
-		out.Rejected = []ingest.Rejection{}
-	}
-	out.Count = dryrun.Run(view, batch.Positions, func(e *track.Event) {
-		if out.Truncated = len(out.Events) == dryRunEvents; !out.Truncated {
-			rec := events.NewRecord(e, "dry")
-			out.Events = append(out.Events, rec.JSON.Bytes())
-		}
-	})
+	out := &dryRunResult{Rejected: append([]ingest.Rejection{}, batch.Rejected...)}
+	out.Count, out.Events = dryrun.Encode(view, batch.Positions)
 	out.Positions += len(batch.Rejected) + batch.Omitted
 	return out
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -186,29 +185,8 @@ func (a *API) tellRule(w http.ResponseWriter, status int, r *rule.Rule) error {
 	}
 	text := r.AppendJSON(nil)
 	w.Header().Set("ETag", ruleETag(text))
-	return writeJSON(w, status, &changedRule{Rule: text, Warnings: a.ruleWarnings(r)})
+	return writeJSON(w, status, &changedRule{Rule: text, Warnings: rulebook.Warnings(a.cfg.Catalog, r)})
 }
-
-// ruleWarnings names what a rule refers to and is not there.
-func (a *API) ruleWarnings(r *rule.Rule) (all []string) {
-	if r.Set == "" {
-		return nil
-	}
-	set, ok := a.cfg.Catalog.Get(r.Set)
-	if !ok {
-		return []string{fmt.Sprintf("there is no set %q yet", r.Set)}
-	}
-	snap := set.Snapshot()
-	for _, id := range r.Fences.IDs {
-		if _, there := snap.Lookup(id); !there {
-			all = append(all, fmt.Sprintf("the set %q has no fence %q yet", r.Set, id))
-		}
-	}
-	return all[:min(len(all), maxWarnings)]
-}
-
-// maxWarnings bounds the warnings of an answer.
-const maxWarnings = 100
 
 // ruleProblem converts an error of the book.
 func ruleProblem(err error) error {

@@ -135,12 +135,12 @@ func TestDryRun(t *testing.T) {
 		{"id":"v","lon":5,"lat":5,"t":1000000009000},{"id":"v","lon":5,"lat":5.1,"t":1000000100000},{"id":"v","lon":500,"lat":5}]}`
 	r := tw.post("/v1/rules/dry-run", body)
 	got := decode[dryRunResult](tw, r)
-	if r.status != 200 || got.Positions != 5 || got.Accepted != 3 || got.Late != 1 || len(got.Rejected) != 1 || len(got.Events) != 2 {
+	if r.status != 200 || got.Positions != 5 || got.Accepted != 3 || got.Late != 1 || len(got.Rejected) != 1 || len(got.Events.Events) != 2 {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
-	if !strings.Contains(string(got.Events[0]), `"type":"paddock.fence.enter"`) || !strings.Contains(string(got.Events[1]), `"type":"paddock.fence.dwell"`) ||
-		!strings.Contains(string(got.Events[1]), `"rule":"r"`) {
-		t.Errorf("%s", got.Events)
+	if !strings.Contains(string(got.Events.Events[0]), `"type":"paddock.fence.enter"`) || !strings.Contains(string(got.Events.Events[1]), `"type":"paddock.fence.dwell"`) ||
+		!strings.Contains(string(got.Events.Events[1]), `"rule":"r"`) {
+		t.Errorf("%s", got.Events.Events)
 	}
 	tw.expect(tw.get("/v1/events?wait=0"), 200, "")
 	tw.problem(tw.get("/v1/objects/v"), 404, decode[Problem](tw, tw.get("/v1/objects/v")).Detail)

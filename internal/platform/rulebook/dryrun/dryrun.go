@@ -4,8 +4,11 @@
 package dryrun
 
 import (
+	"encoding/json"
+
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/events"
 	"paddock/internal/platform/rulebook"
 )
 
@@ -18,6 +21,15 @@ type Count struct {
 	Accepted  int `json:"accepted"`
 	Late      int `json:"late"`
 	Outliers  int `json:"outliers"`
+}
+
+// MaxEvents bounds the events of Encode.
+const MaxEvents = 10_000
+
+// Events are the events of a dry run, as CloudEvents.
+type Events struct {
+	Events    []json.RawMessage `json:"events"`
+	Truncated bool              `json:"truncated,omitempty"` // there are more than MaxEvents
 }
 
 // View returns the fences of a catalog with the policies and rules of a state. A policy that is not
@@ -53,6 +65,18 @@ func Run(view *track.View, positions []track.Position, tell func(*track.Event)) 
 	}
 	r.settle()
 	return r.count
+}
+
+// Encode is Run with the events as JSON.
+func Encode(view *track.View, positions []track.Position) (count Count, told Events) {
+	told.Events = []json.RawMessage{}
+	count = Run(view, positions, func(e *track.Event) {
+		if told.Truncated = len(told.Events) == MaxEvents; !told.Truncated {
+			rec := events.NewRecord(e, "dry")
+			told.Events = append(told.Events, rec.JSON.Bytes())
+		}
+	})
+	return count, told
 }
 
 type run struct {
