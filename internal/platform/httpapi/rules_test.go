@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 	tw.problem(tw.remove("/v1/rules/a"), 404, `rule "a": not found`)
 	tw.problem(tw.patch("/v1/rules/a", `{}`), 404, `rule "a": not found`)
 
-	tw.problem(tw.put("/v1/rules/x", `{"id":"y","set":"far"}`), 400, `body: id: "y" is not the id in the path, "x"`)
+	tw.problem(tw.put("/v1/rules/x", `{"id":"y","set":"far"}`), 400, `body: id: "y" is not the id of the request, "x"`)
 	tw.problem(tw.patch("/v1/rules/b", `{"id":"y"}`), 400, `body: id: a patch does not change the id "b": put a new rule and delete this one`)
 	for body, want := range map[string]string{
 		`{`: "", `[]`: "", `{"set":"far","object":"x"}`: "objects", `{"set":"far","when":"speed >"}`: "column", `{}`: "set",
