@@ -229,6 +229,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/objects/{id}":                 a.getObject,
 		"DELETE /v1/objects/{id}":              a.deleteObject,
 		"GET /v1/objects/{id}/track":           a.getTrack,
+		"GET /v1/objects/{id}/forecast":        a.getForecast,
 		"GET /v1/visits":                       a.getVisits,
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         plain(a.getLive),
