@@ -52,7 +52,8 @@ func View(c *fence.Catalog, s *rulebook.State, p *track.Policy) *track.View {
 }
 
 // Run applies positions in their order, and calls tell for each event. Each position arrives at its
-// own time, so the time ends with the last position. An event is valid until tell returns.
+// own time, so the time ends with the last position, or when that has waited for older ones. An
+// event is valid until tell returns.
 func Run(view *track.View, positions []track.Position, tell func(*track.Event)) Count {
 	r := run{shard: track.NewShard(track.Options{}), tell: tell, count: Count{Positions: len(positions)}}
 	for i := range positions {
@@ -63,8 +64,19 @@ func Run(view *track.View, positions []track.Position, tell func(*track.Event)) 
 		}
 		r.apply(p)
 	}
+	r.shard.Advance(r.newest + holdOf(view))
 	r.settle()
 	return r.count
+}
+
+// holdOf returns for how long a position waits for older ones.
+func holdOf(view *track.View) (hold track.Millis) {
+	for i := range view.Sets {
+		if p := view.Sets[i].Policy; p != nil && p.Late == track.LateReorder {
+			hold = max(hold, track.Millis(p.Reorder.Milliseconds()))
+		}
+	}
+	return hold
 }
 
 // Encode is Run with the events as JSON.
@@ -83,11 +95,13 @@ type run struct {
 	shard  *track.Shard
 	tell   func(*track.Event)
 	events []track.Event
+	newest track.Millis // time of all positions
 	count  Count
 }
 
 // apply applies a position after the events that are due before it.
 func (r *run) apply(p *track.Position) {
+	r.newest = max(r.newest, p.Arrived)
 	r.shard.Advance(p.Arrived)
 	r.settle()
 	var outcome track.Outcome

@@ -157,8 +157,8 @@ func (h *history) position(words []string) {
 	h.at = append(h.at, len(h.text))
 }
 
-// run applies the positions to the rule, and returns the block with the events that come out.
-func (h *history) run() string {
+// view returns the fences, the policy and the rule.
+func (h *history) view() *track.View {
 	h.t.Helper()
 	set, err := fence.NewSet(h.rule.Set, fence.Options{})
 	if err != nil {
@@ -180,7 +180,13 @@ func (h *history) run() string {
 	if _, err := book.SetFiles(rulebook.Files{Rules: []*rule.Rule{h.rule}, RulesFile: rulebook.RulesFile}); err != nil {
 		h.t.Fatal(err)
 	}
-	view := dryrun.View(catalog, book.State(), nil)
+	return dryrun.View(catalog, book.State(), nil)
+}
+
+// run applies the positions to the rule, and returns the block with the events that come out.
+func (h *history) run() string {
+	h.t.Helper()
+	view := h.view()
 	var b strings.Builder
 	told := 0
 	lines := 0
