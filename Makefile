@@ -137,6 +137,12 @@ MIXED ?= 10m
 mixed: ## Mix positions, edits, reloads, look-ups and slow readers by all doors for MIXED (10m), with the race detector.
 	PADDOCK_MIXED=$(MIXED) $(GO) test -race -v -count 1 -timeout 2h -run 'TestMixedLoad' $(TESTFLAGS) ./internal/platform
 
+BUSES ?= 200
+
+.PHONY: nyc-track
+nyc-track: ## Drive BUSES (200) for a day through real fences, and compare the events with brute force and with the slow tracker.
+	PADDOCK_NYC_TRACK=$(BUSES) $(GO) test -v -count 1 -timeout 6h -run TestDayOfBuses $(TESTFLAGS) ./fence/track
+
 .PHONY: kill
 kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
