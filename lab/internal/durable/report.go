@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"paddock/lab/internal/doors"
 	"paddock/lab/internal/figure"
 	"paddock/lab/internal/runfile"
 )
@@ -169,9 +170,9 @@ func newFeed(name string, rounds []window) *Feed {
 	var all window
 	known := true
 	for _, w := range rounds {
-		n := float64(w.positions)
-		f.perSeconds = append(f.perSeconds, n/w.elapsed.Seconds())
-		times := newTimes(w.latencies)
+		n := float64(w.Positions)
+		f.perSeconds = append(f.perSeconds, n/w.Elapsed.Seconds())
+		times := newTimes(w.Latencies)
 		p50, p99 = append(p50, times.P50), append(p99, times.P99)
 		cpu, bytes = append(cpu, micros(w.cpu)/n), append(bytes, float64(w.written)/n)
 		known = known && w.cpu > 0
@@ -183,19 +184,19 @@ func newFeed(name string, rounds []window) *Feed {
 		f.CPU, f.Written = &c, &b
 	}
 	if all.events > 0 {
-		f.PerEvent = float64(all.positions) / float64(all.events)
+		f.PerEvent = float64(all.Positions) / float64(all.events)
 	}
 	if all.records > 0 {
-		f.PerRecord, f.Append = float64(all.positions)/float64(all.records), micros(all.appending)/float64(all.records)
-		f.Appending = all.appending.Seconds() / all.elapsed.Seconds()
+		f.PerRecord, f.Append = float64(all.Positions)/float64(all.records), micros(all.appending)/float64(all.records)
+		f.Appending = all.appending.Seconds() / all.Elapsed.Seconds()
 	}
 	return f
 }
 
 // add adds the counts of another window.
 func (w *window) add(o *window) {
-	w.positions, w.events, w.records = w.positions+o.positions, w.events+o.events, w.records+o.records
-	w.elapsed, w.appending = w.elapsed+o.elapsed, w.appending+o.appending
+	w.Positions, w.events, w.records = w.Positions+o.Positions, w.events+o.events, w.records+o.records
+	w.Elapsed, w.appending = w.Elapsed+o.Elapsed, w.appending+o.appending
 }
 
 // addFeed takes the place of figures of the same name.
@@ -232,7 +233,7 @@ func (r *Report) compare() {
 		})
 	}
 	feed(durable, volatile)
-	feed(durable, peerName)
+	feed(durable, doors.PeerName)
 	if len(r.HTTP) == 2 && r.Disk != nil {
 		kept, base := r.HTTP[0], slices.Clone(r.HTTP[1].rounds)
 		for i := range base {

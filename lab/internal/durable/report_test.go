@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"paddock/lab/internal/doors"
 )
 
 func TestSpread(t *testing.T) {
@@ -39,7 +41,7 @@ func TestTimes(t *testing.T) {
 // rounds returns windows of a second with so many positions each.
 func rounds(positions ...int64) (all []window) {
 	for _, n := range positions {
-		all = append(all, window{positions: n, elapsed: time.Second, latencies: []time.Duration{time.Millisecond}, records: 2, appending: time.Millisecond})
+		all = append(all, window{Window: doors.Window{Positions: n, Elapsed: time.Second, Latencies: []time.Duration{time.Millisecond}}, records: 2, appending: time.Millisecond})
 	}
 	return all
 }
