@@ -1,6 +1,7 @@
 package doors
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,10 +13,12 @@ import (
 	"time"
 
 	"paddock/internal/platform/position"
+	"paddock/internal/platform/subjects"
 )
 
-// Bus publishes a message for each position. The last one of a batch has a reply subject: the
-// platform answers when it has applied it, and those before it.
+// Bus publishes a message for each position, whose fleet and id must be tokens of a subject. The
+// last one of a batch has a reply subject: the platform answers when it has applied this one, and
+// with it the earlier ones.
 func (s *Sender) Bus(ctx context.Context, address string, fleets []*Fleet, l Load) (Window, error) {
 	return s.feed(ctx, func(ctx context.Context, lane int) (connection, error) {
 		c, err := dialPlain(ctx, address)
@@ -55,7 +58,8 @@ func (c *busConn) encode(positions []position.Position) error {
 	for i := range positions {
 		p := &positions[i]
 		c.body = appendJSON(append(c.body[:0], '{'), p, false)
-		c.out = append(append(append(c.out, "PUB pos.bus."...), p.ID...), ' ')
+		c.out = append(append(c.out, "PUB pos."...), cmp.Or(p.Fleet, subjects.NoToken)...)
+		c.out = append(append(append(c.out, '.'), p.ID...), ' ')
 		if i == len(positions)-1 {
 			c.out = append(append(c.out, c.inbox...), ' ')
 		}

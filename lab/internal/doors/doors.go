@@ -57,13 +57,17 @@ const (
 	Bus  Door = "bus"  // a message pos.<fleet>.<object> for each position; the last one of a batch is answered
 )
 
-// Fleets deals vehicles to the connections that the door needs for as many batches under way as the
-// others have: HTTP answers one request of a connection after the other.
-func (s *Sender) Fleets(d Door, p *Places, vehicles, conns int) []*Fleet {
+// Fleets deals vehicles of a fleet to the connections that the door needs for as many batches under
+// way as the others have: HTTP answers one request of a connection after the other.
+func (s *Sender) Fleets(d Door, p *Places, fleet string, vehicles, conns int) []*Fleet {
 	if d == HTTP {
 		conns = min(conns*s.Window, vehicles)
 	}
-	return p.Fleets(vehicles, conns)
+	all := p.Fleets(vehicles, conns)
+	for _, f := range all {
+		f.Name = fleet
+	}
+	return all
 }
 
 // Send sends positions through a door, until all of them are acknowledged.

@@ -156,13 +156,16 @@ func TestHTTP(t *testing.T) {
 			return
 		}
 		got.Add(int64(len(batch.Positions)))
+		if p := batch.Positions[0]; p.Fleet != "http" {
+			t.Errorf("%+v", p)
+		}
 		if refuse.Load() > 0 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))
 	defer server.Close()
 	s := &Sender{Batch: 100, Window: 3}
-	fleets := s.Fleets(HTTP, p, 1050, 2)
+	fleets := s.Fleets(HTTP, p, "http", 1050, 2)
 	if len(fleets) != 6 {
 		t.Errorf("%d connections", len(fleets))
 	}
@@ -215,7 +218,7 @@ func TestBus(t *testing.T) {
 	}
 	s := &Sender{Agent: "test", Batch: 100, Window: 3}
 	at := &Platform{Bus: server.Addr().String()}
-	fleets := s.Fleets(Bus, p, 1050, 2)
+	fleets := s.Fleets(Bus, p, "bus", 1050, 2)
 	w, err := s.Send(t.Context(), Bus, at, fleets, Load{Positions: 1050})
 	if err != nil || w.Positions != 1050 || got.Load() != 1050 || asked.Load() != 12 || len(w.Latencies) != 12 {
 		t.Errorf("%+v, %v, %d came, %d with a reply", w, err, got.Load(), asked.Load())

@@ -59,10 +59,13 @@ func (c *httpConn) encode(positions []position.Position) error {
 	return nil
 }
 
-// appendJSON writes the members of a position, from the value of id on if it is wanted.
+// appendJSON writes the members of a position, from the value of id on if the name is wanted.
 func appendJSON(dst []byte, p *position.Position, id bool) []byte {
 	if id {
 		dst = append(strconv.AppendQuote(dst, p.ID), ',')
+		if p.Fleet != "" {
+			dst = append(strconv.AppendQuote(append(dst, `"fleet":`...), p.Fleet), ',')
+		}
 	}
 	dst = strconv.AppendInt(append(dst, `"t":`...), p.Time, 10)
 	dst = strconv.AppendFloat(append(dst, `,"lon":`...), p.Lon, 'f', 7, 64)

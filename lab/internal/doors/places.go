@@ -71,6 +71,7 @@ type Vehicle struct {
 
 // Fleet is the vehicles of one connection. It belongs to one goroutine.
 type Fleet struct {
+	Name     string // "": the default one
 	Vehicles []Vehicle
 	next     int
 }
@@ -122,7 +123,7 @@ func (f *Fleet) Step(now int64, out *position.Position) {
 	v.lon += v.dLon
 	v.lat += v.dLat
 	v.time = max(now, v.time+1)
-	*out = position.Position{ID: v.ID, Time: v.time, Lon: float64(v.lon) / grid, Lat: float64(v.lat) / grid}
+	*out = position.Position{Fleet: f.Name, ID: v.ID, Time: v.time, Lon: float64(v.lon) / grid, Lat: float64(v.lat) / grid}
 }
 
 // Now returns the time of a position that is sent now.

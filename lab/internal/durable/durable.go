@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/lab/internal/doors"
+	"paddock/lab/internal/results"
 	"paddock/lab/process"
 )
 
@@ -112,7 +113,7 @@ func (b *bench) compare(ctx context.Context) (err error) {
 		for _, c := range contenders {
 			c.note()
 		}
-		b.report.Disk = newTimes(b.disk.times)
+		b.report.Disk = results.NewTimes(b.disk.times)
 		b.report.compare()
 	}
 	return nil

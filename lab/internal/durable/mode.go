@@ -15,6 +15,7 @@ import (
 
 	"paddock/internal/platform/position"
 	"paddock/lab/internal/doors"
+	"paddock/lab/internal/results"
 )
 
 // mode is a platform that keeps a journal, or none, with its load and its figures.
@@ -104,9 +105,9 @@ func (m *mode) measure(ctx context.Context, round int) error {
 	if err != nil {
 		return fmt.Errorf("%s, HTTP: %w", m.name, err)
 	}
-	m.syncs = append(m.syncs, newTimes(slices.Clone(m.b.disk.times[syncs:])).P50)
+	m.syncs = append(m.syncs, results.NewTimes(slices.Clone(m.b.disk.times[syncs:])).P50)
 	m.singles = append(m.singles, times...)
-	m.each = append(m.each, newTimes(times).P50)
+	m.each = append(m.each, results.NewTimes(times).P50)
 	return nil
 }
 
@@ -202,7 +203,7 @@ func (m *mode) profile(ctx context.Context) error {
 func (m *mode) note() {
 	f := newFeed(m.name, m.rounds)
 	m.b.report.addFeed(f)
-	h := &HTTP{Name: m.name, Times: *newTimes(m.singles), rounds: m.each, syncs: m.syncs}
+	h := &HTTP{Name: m.name, Times: *results.NewTimes(m.singles), rounds: m.each, syncs: m.syncs}
 	m.b.report.addHTTP(h)
 }
 

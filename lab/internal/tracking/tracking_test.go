@@ -28,7 +28,7 @@ func yard(t *testing.T) string {
 
 func TestRun(t *testing.T) {
 	o := Options{
-		Sets: yard(t), Policies: []string{"raw", "steady"}, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
+		Sets: yard(t), Policies: []string{"raw", "steady"}, InProcess: true, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
 		Every: []time.Duration{10 * time.Second}, Objects: 50, Rounds: 2, Duration: 10 * time.Millisecond, Progress: io.Discard,
 	}
 	r, err := Run(t.Context(), o)
