@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 	"paddock/lab/internal/doors"
 	"paddock/lab/internal/tracking"
 )
@@ -24,7 +25,7 @@ type trackCmd struct {
 	Parked   time.Duration   `placeholder:"DURATION" default:"24h" help:"For so long, in the simulation (default ${default})."`
 	Every    []time.Duration `placeholder:"DURATION" default:"1s,10s,30s,300s" help:"Times between two positions of a vehicle (default ${default})."`
 
-	Door      []string `placeholder:"DOOR" default:"process" help:"Where the throughput is measured: process (one shard in this process), and wire, http, bus (platforms that this program starts) (default ${default})."`
+	Door      []string `placeholder:"DOOR" default:"process" help:"Where the throughput is measured: process (one shard in this process), and wire, http, bus (platforms that this program starts), or none (default ${default})."`
 	Conns     int      `short:"c" placeholder:"N" default:"2" help:"Connections to a door (default ${default})."`
 	Batch     int      `placeholder:"N" default:"1000" help:"Positions that are sent together (default ${default})."`
 	Window    int      `placeholder:"N" default:"2" help:"Batches of a connection that are sent and not acknowledged (default ${default})."`
@@ -35,6 +36,8 @@ type trackCmd struct {
 	Objects  int           `placeholder:"N" default:"20000" help:"Vehicles that drive, for the throughput (default ${default})."`
 	Rounds   int           `placeholder:"N" default:"5" help:"Rounds of the throughput, in each of which every policy has a turn (default ${default})."`
 	Duration time.Duration `short:"d" placeholder:"DURATION" default:"2s" help:"Length of a turn (default ${default})."`
+
+	Rules int `placeholder:"N" help:"Put so many rules on the vehicles that drive, and change one of them while positions come in: the bytes of an object, and the time of a change."`
 
 	File    string `type:"path" placeholder:"FILE" help:"Recorded positions, in the forms of POST /v1/positions: count the events of each policy for them, in place of the rest."`
 	JSON    bool   `name:"json" help:"Print the report as an object."`
@@ -48,6 +51,8 @@ func (*trackCmd) Help() string {
 
 With --door the positions of such vehicles are sent to processes of paddock up, one for each policy, through the doors that are named: wire, http, bus. Doors and policies take turns, and each position is acknowledged when it is in the journal. Tile38 has a row if its program is there, with the same fences as hooks.
 
+With --rules one rule is changed after the other while positions come in, without doors and journal.
+
 With --file the events of recorded positions are counted under each policy, so that the flapping is seen before one is chosen.
 
 Exit codes: 0 measured, 1 a failure, 2 usage, 130 interrupted; what was measured until then is printed.
@@ -55,6 +60,7 @@ Exit codes: 0 measured, 1 a failure, 2 usage, 130 interrupted; what was measured
     paddock bench track
     paddock bench track --sets DIR --vehicles 1000 --policy raw,steady,accuracy
     paddock bench track --sets DIR --vehicles 0 --door process,wire,http,bus
+    paddock bench track --sets DIR --vehicles 0 --door none --policy steady --rules 100000 --objects 1000000
     paddock bench track --sets DIR --file positions.ndjson --policy raw,steady,dwell:2m`
 }
 
@@ -80,6 +86,9 @@ func (b *trackCmd) check() error {
 		countFlag{"--window", b.Window, maxDurableWindow},
 	); err != nil {
 		return err
+	}
+	if b.Rules < 0 || b.Rules > rule.MaxRules {
+		return fmt.Errorf("--rules %d: want 0 to %d", b.Rules, rule.MaxRules)
 	}
 	if _, _, err := b.doors(); err != nil {
 		return fmt.Errorf("--door: %w", err)
@@ -107,10 +116,13 @@ func (b *trackCmd) check() error {
 
 // doors returns what --door names.
 func (b *trackCmd) doors() (all []doors.Door, inProcess bool, err error) {
-	const process = "process"
+	const process, none = "process", "none"
+	if slices.Equal(b.Door, []string{none}) {
+		return nil, false, nil
+	}
 	others := slices.DeleteFunc(slices.Clone(b.Door), func(name string) bool { return name == process })
 	if all, err = doors.Parse(others); err != nil {
-		err = fmt.Errorf("%w, or %s", err, process)
+		err = fmt.Errorf("%w, %s, or %s alone", err, process, none)
 	}
 	return all, slices.Contains(b.Door, process), err
 }
@@ -141,7 +153,7 @@ func (b *trackCmd) Run(ctx context.Context, c *Console) (err error) {
 
 	o := tracking.Options{
 		Sets: sets, Policies: b.Policy, Noise: b.Noise, Vehicles: b.Vehicles, Parked: b.Parked, Every: b.Every,
-		Objects: b.Objects, Rounds: b.Rounds, Duration: b.Duration, File: b.File, Progress: c.Stderr,
+		Objects: b.Objects, Rounds: b.Rounds, Duration: b.Duration, Rules: b.Rules, File: b.File, Progress: c.Stderr,
 		InProcess: inProcess, Doors: all, Program: program, Dir: dir, Volatile: b.NoJournal, Conns: b.Conns, Batch: b.Batch, Window: b.Window,
 		Peer: b.Peer,
 	}

@@ -21,6 +21,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.writeDelays(table)
 	r.writeThroughput(table)
 	r.writeDoors(table)
+	r.writeRules(table)
 	r.writeRecorded(table)
 	if err := table.Flush(); err != nil {
 		return err
@@ -89,6 +90,27 @@ func (r *Report) writeDoors(w io.Writer) {
 		} else {
 			fmt.Fprintf(w, "%s\t%.1f\t\n", us(e.CPU.Median), e.PerEvent)
 		}
+	}
+}
+
+func (r *Report) writeRules(w io.Writer) {
+	c := r.Rules
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(w, "\n%s rules, %s objects under %s: %.0f bytes an object, %.0f bytes a rule\n",
+		figure.Count(int64(c.Rules)), figure.Count(int64(c.Objects)), c.Policy, c.PerObject, c.PerRule)
+	fmt.Fprintf(w, "a change of one rule (%d changes)\tmedian\tmin..max\t\n", c.Changes)
+	for _, row := range []struct {
+		name string
+		Spread
+	}{
+		{"new positions are judged by it after", c.InUse},
+		{"it holds for all objects after", c.Everywhere},
+		{"a position waits at most meanwhile", c.Wait},
+		{"a position waits at most without a change", c.Idle},
+	} {
+		fmt.Fprintf(w, "%s\t%s\t%s..%s\t\n", row.name, us(1000*row.Median), us(1000*row.Least), us(1000*row.Most))
 	}
 }
 

@@ -34,6 +34,7 @@ type Options struct {
 	Objects   int             // of the throughput
 	Rounds    int             // of the throughput
 	Duration  time.Duration   // of a turn
+	Rules     int             // of which one is changed while positions come in; 0: none
 	File      string          // recorded positions, in place of all that; "": none
 	Progress  io.Writer
 
@@ -56,6 +57,8 @@ type Report struct {
 	Throughput []Throughput `json:"throughput,omitempty"`
 	Ratios     []Ratio      `json:"ratios,omitempty"`
 	Recorded   []Recorded   `json:"recorded,omitempty"`
+
+	Rules *RuleChange `json:"rules,omitempty"`
 
 	Load    string     `json:"load,omitempty"` // through the doors
 	Doors   []Entrance `json:"doors,omitempty"`
@@ -91,6 +94,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	if len(o.Doors) > 0 && ctx.Err() == nil {
 		err = errors.Join(err, b.enter(ctx))
+	}
+	if o.Rules > 0 && ctx.Err() == nil {
+		err = errors.Join(err, b.change(ctx))
 	}
 	return b.report, errors.Join(err, ctx.Err())
 }
