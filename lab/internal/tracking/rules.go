@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,15 +18,21 @@ import (
 	"paddock/internal/process/lifecycle"
 )
 
-// RuleChange is the price of rules, and of the change of one of them while positions come in: of
-// the platform's pipeline in this process, without doors and journal. Times are in milliseconds.
+// Rules is the price of rules, and of the change of one of them while positions come in: of the
+// platform's pipeline in this process, without doors and journal.
+type Rules struct {
+	Policy    string       `json:"policy"`
+	Objects   int          `json:"objects"`
+	Rules     int          `json:"rules"`
+	PerObject float64      `json:"bytes_per_object"`
+	PerRule   float64      `json:"bytes_per_rule"`
+	Changes   []RuleChange `json:"changes"`
+}
+
+// RuleChange is changes of rules of one kind, one rule at a time. Times are in milliseconds.
 type RuleChange struct {
-	Policy    string  `json:"policy"`
-	Objects   int     `json:"objects"`
-	Rules     int     `json:"rules"`
-	Changes   int     `json:"changes"`
-	PerObject float64 `json:"bytes_per_object"`
-	PerRule   float64 `json:"bytes_per_rule"`
+	Of      string `json:"of"` // the objects of a rule: one, or all
+	Changes int    `json:"changes"`
 	// InUse is the time until new positions are judged by the rule, Everywhere until it has been
 	// brought to every object.
 	InUse      Spread `json:"in_use_ms"`
@@ -37,7 +44,7 @@ type RuleChange struct {
 }
 
 const (
-	// ruleChanges is the number of changes, each of another rule.
+	// ruleChanges is the number of changes of a kind.
 	ruleChanges = 20
 	// fixesEach is the number of positions of an object before the changes.
 	fixesEach = 3
@@ -59,6 +66,9 @@ func (b *bench) change(ctx context.Context) (err error) {
 		return err
 	}
 	vehicles := b.fleet()
+	if err := b.warm(vehicles); err != nil {
+		return err
+	}
 	before := heap()
 	catalog, book := &fence.Catalog{}, rulebook.New(policy)
 	for _, s := range b.sets {
@@ -66,47 +76,79 @@ func (b *bench) change(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	edited, err := b.rules(book, vehicles)
+	of, err := b.rules(book, vehicles)
 	if err != nil {
 		return err
 	}
-	c := RuleChange{Policy: b.Policies[0], Objects: b.Objects, Rules: book.State().Rules().Len(), Changes: len(edited)}
+	r := &Rules{Policy: b.Policies[0], Objects: b.Objects, Rules: book.State().Rules().Len()}
 	rules := heap()
-	c.PerRule = float64(rules-before) / float64(c.Rules)
+	r.PerRule = float64(rules-before) / float64(r.Rules)
 	p := ingest.New(ingest.Config{Fences: views.New(catalog, book), Publisher: discard{}})
 	defer p.Close(context.WithoutCancel(ctx))
-	b.say("rules: %d rules, %d objects with %d positions each", c.Rules, c.Objects, fixesEach)
+	b.say("rules: %d rules, %d objects with %d positions each", r.Rules, r.Objects, fixesEach)
 	if err := fill(ctx, p, vehicles); err != nil {
 		return err
 	}
-	c.PerObject = float64(heap()-rules) / float64(c.Objects)
-	if err := c.measure(ctx, p, book, edited, vehicles); err != nil {
-		return err
+	r.PerObject = float64(heap()-rules) / float64(r.Objects)
+	for _, kind := range []string{ofOne, ofAll} {
+		if len(of[kind]) == 0 {
+			continue
+		}
+		b.say("rules: changes of a rule of %s", kind)
+		c := RuleChange{Of: kind, Changes: ruleChanges}
+		if err := c.measure(ctx, p, book, of[kind], vehicles); err != nil {
+			return err
+		}
+		r.Changes = append(r.Changes, c)
 	}
 	runtime.KeepAlive(book)
-	b.report.Rules = &c
+	b.report.Rules = r
+	return nil
+}
+
+// The kinds of rules by their objects.
+const (
+	ofOne = "one object"
+	ofAll = "all objects"
+)
+
+// warm makes what the fences make at their first use, which is no memory of an object.
+func (b *bench) warm(vehicles *fleet) error {
+	v, err := b.view(b.Policies[0])
+	if err != nil {
+		return err
+	}
+	shard := track.NewShard(track.Options{})
+	shard.SetView(v, epoch)
+	var events []track.Event
+	for range min(10_000, len(vehicles.at)) {
+		_, events = shard.Apply(vehicles.next(), events[:0])
+	}
 	return nil
 }
 
 // rules puts rules into a book: one of each set for all objects, and the rest for one object each.
-// It returns the rules that may be changed.
-func (b *bench) rules(book *rulebook.Book, vehicles *fleet) (edited []*rule.Rule, err error) {
+// It returns the rules that may be changed, by their kind.
+func (b *bench) rules(book *rulebook.Book, vehicles *fleet) (of map[string][]*rule.Rule, err error) {
 	var files []*rule.Rule
+	of = map[string][]*rule.Rule{}
 	for i := range b.Rules {
+		kind := ofAll
 		r := &rule.Rule{ID: fmt.Sprintf("rule-%d", i), Set: b.sets[i%len(b.sets)].Name(), Objects: "*", Detect: rule.Enter | rule.Exit}
 		if i >= len(b.sets) {
-			r.Objects = vehicles.at[i*7919%len(vehicles.at)].ID
+			r.Objects, kind = vehicles.at[i*7919%len(vehicles.at)].ID, ofOne
 		}
-		if left := b.Rules - i; left > ruleChanges {
+		if kind == ofOne && b.Rules-i > ruleChanges {
 			files = append(files, r)
-		} else if _, _, err := book.Put(r, allow); err != nil {
-			return nil, err
-		} else {
-			edited = append(edited, r)
+			continue
 		}
+		if _, _, err := book.Put(r, allow); err != nil {
+			return nil, err
+		}
+		of[kind] = append(of[kind], r)
 	}
 	_, err = book.SetFiles(rulebook.Files{Rules: files, RulesFile: "rules.yaml"})
-	return edited, err
+	return of, err
 }
 
 func allow(*rule.Rule) error { return nil }
@@ -116,7 +158,9 @@ func fill(ctx context.Context, p *ingest.Pipeline, vehicles *fleet) error {
 	for left := fixesEach * len(vehicles.at); left > 0; {
 		batch := &ingest.Batch{}
 		for range min(portion, left) {
-			batch.Positions = append(batch.Positions, *vehicles.next())
+			p := *vehicles.next()
+			p.ID = strings.Clone(p.ID) // of this position alone, as a door makes it
+			batch.Positions = append(batch.Positions, p)
 		}
 		left -= len(batch.Positions)
 		if _, err := p.Submit(ctx, batch); err != nil {
@@ -136,8 +180,9 @@ func idle(ctx context.Context, p *ingest.Pipeline) error {
 	return nil
 }
 
-// measure changes one rule after the other, while positions come in one by one.
-func (c *RuleChange) measure(ctx context.Context, p *ingest.Pipeline, book *rulebook.Book, edited []*rule.Rule, vehicles *fleet) error {
+// measure changes one rule after the other, while positions come in one by one. A rule that is
+// changed again tells what it told at first.
+func (c *RuleChange) measure(ctx context.Context, p *ingest.Pipeline, book *rulebook.Book, rules []*rule.Rule, vehicles *fleet) error {
 	probing, stop := context.WithCancel(ctx)
 	waits := &waits{}
 	var prober sync.WaitGroup
@@ -145,9 +190,11 @@ func (c *RuleChange) measure(ctx context.Context, p *ingest.Pipeline, book *rule
 	defer prober.Wait()
 	defer stop()
 	var inUse, everywhere, during, between []float64
-	for _, r := range edited {
-		changed := *r
-		changed.Detect = rule.Exit
+	for i := range c.Changes {
+		changed := *rules[i%len(rules)]
+		if i/len(rules)%2 == 0 {
+			changed.Detect = rule.Exit
+		}
 		waits.longest() // forgets the earlier ones
 		begun := time.Now()
 		if _, _, err := book.Put(&changed, allow); err != nil {

@@ -94,23 +94,25 @@ func (r *Report) writeDoors(w io.Writer) {
 }
 
 func (r *Report) writeRules(w io.Writer) {
-	c := r.Rules
-	if c == nil {
+	x := r.Rules
+	if x == nil {
 		return
 	}
 	fmt.Fprintf(w, "\n%s rules, %s objects under %s: %.0f bytes an object, %.0f bytes a rule\n",
-		figure.Count(int64(c.Rules)), figure.Count(int64(c.Objects)), c.Policy, c.PerObject, c.PerRule)
-	fmt.Fprintf(w, "a change of one rule (%d changes)\tmedian\tmin..max\t\n", c.Changes)
-	for _, row := range []struct {
-		name string
-		Spread
-	}{
-		{"new positions are judged by it after", c.InUse},
-		{"it holds for all objects after", c.Everywhere},
-		{"a position waits at most meanwhile", c.Wait},
-		{"a position waits at most without a change", c.Idle},
-	} {
-		fmt.Fprintf(w, "%s\t%s\t%s..%s\t\n", row.name, us(1000*row.Median), us(1000*row.Least), us(1000*row.Most))
+		figure.Count(int64(x.Rules)), figure.Count(int64(x.Objects)), x.Policy, x.PerObject, x.PerRule)
+	for _, c := range x.Changes {
+		fmt.Fprintf(w, "\n%d changes of a rule of %s\tmedian\tmin..max\t\n", c.Changes, c.Of)
+		for _, row := range []struct {
+			name string
+			Spread
+		}{
+			{"new positions are judged by it after", c.InUse},
+			{"it holds for all objects after", c.Everywhere},
+			{"a position waits at most meanwhile", c.Wait},
+			{"a position waits at most without a change", c.Idle},
+		} {
+			fmt.Fprintf(w, "%s\t%s\t%s..%s\t\n", row.name, us(1000*row.Median), us(1000*row.Least), us(1000*row.Most))
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ type Report struct {
 	Ratios     []Ratio      `json:"ratios,omitempty"`
 	Recorded   []Recorded   `json:"recorded,omitempty"`
 
-	Rules *RuleChange `json:"rules,omitempty"`
+	Rules *Rules `json:"rules,omitempty"`
 
 	Load    string     `json:"load,omitempty"` // through the doors
 	Doors   []Entrance `json:"doors,omitempty"`

@@ -76,10 +76,14 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := r.Rules
-	if c == nil || c.Rules != 50 || c.Objects != 500 || c.Changes != ruleChanges || len(r.Flapping)+len(r.Throughput) > 0 ||
-		c.InUse.Least <= 0 || c.Everywhere.Median < c.InUse.Median || c.Wait.Most <= 0 || c.Idle.Most <= 0 {
-		t.Errorf("%+v", r)
+	x := r.Rules
+	if x == nil || x.Rules != 50 || x.Objects != 500 || len(x.Changes) != 2 || x.Changes[1].Of != ofAll || len(r.Flapping)+len(r.Throughput) > 0 {
+		t.Fatalf("%+v", r)
+	}
+	for _, c := range x.Changes {
+		if c.Changes != ruleChanges || c.InUse.Least <= 0 || c.Everywhere.Median < c.InUse.Median || c.Wait.Most <= 0 || c.Idle.Most <= 0 {
+			t.Errorf("%+v", c)
+		}
 	}
 	var text bytes.Buffer
 	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "50 rules, 500 objects under steady") {
