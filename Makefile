@@ -202,6 +202,12 @@ bench-fence: ## Compare fence with other indexes, and its HTTP with nginx. ARGS=
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-fence --data '$(FENCE_DATA)' --json $(ARTIFACTS)/bench-fence.json $(ARGS)
 
+.PHONY: bench-track
+bench-track: ## Measure the tracker on FENCE_DATA. ARGS="--vehicles 0 --door none --policy steady --rules 100000 --objects 1000000"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	@mkdir -p $(ARTIFACTS)
+	bin/paddock bench track $(if $(FENCE_DATA),--sets '$(FENCE_DATA)') --summary $(ARTIFACTS)/bench-track.json $(ARGS)
+
 .PHONY: bench-load
 bench-load: ## Compare paddock bench http with wrk, ab, hey and oha. ARGS="--only get,pipeline --memory 1h"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock

@@ -1,12 +1,63 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+// peerName is a program that answers as tile38-server does, and finds nothing.
+const peerName = "peer-stub"
+
+// runPeer tells each hook's endpoint once that it is there.
+func runPeer() {
+	l, err := net.Listen("tcp", "127.0.0.1:"+os.Args[slices.Index(os.Args, "-p")+1])
+	for err == nil {
+		var c net.Conn
+		if c, err = l.Accept(); err == nil {
+			go servePeer(c)
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+func servePeer(c net.Conn) {
+	in := bufio.NewReader(c)
+	number := func() int {
+		line, _ := in.ReadString('\n')
+		n, _ := strconv.Atoi(strings.TrimSpace(line[min(1, len(line)):]))
+		return n
+	}
+	for n := number(); n > 0; n = number() {
+		words := make([]string, n)
+		for i := range words {
+			text := make([]byte, number()+2)
+			_, _ = io.ReadFull(in, text)
+			words[i] = string(text[:len(text)-2])
+		}
+		answer := "+OK\r\n"
+		if words[0] == "SETHOOK" {
+			told, err := http.Post(words[2], "application/json", strings.NewReader("{}"))
+			if err != nil || told.StatusCode != http.StatusOK {
+				answer = "-ERR the endpoint does not answer\r\n"
+			} else {
+				told.Body.Close()
+			}
+		}
+		_, _ = io.WriteString(c, answer)
+	}
+}
 
 // squareZone writes a set of one fence of a degree.
 func squareZone(t *testing.T) (dir string) {
@@ -67,6 +118,22 @@ func TestBenchTrackThroughDoors(t *testing.T) {
 	}
 	if r := written.Ratios; len(r) != 3 || r[2].Contender != "bus, steady" || r[2].Base != "bus, raw" || written.Machine.Cores < 1 || written.Command[0] != "paddock" {
 		t.Errorf("%s", text)
+	}
+}
+
+// Tile38 has the same fences as hooks, and a turn in each round.
+func TestBenchTrackBesideTile38(t *testing.T) {
+	t.Parallel()
+	peer, err := exec.LookPath(peerName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, "bench", "track", "--sets", squareZone(t), "--vehicles", "0", "--door", "wire", "--policy", "raw", "--dir", t.TempDir(),
+		"--no-journal", "--rounds", "2", "-d", "50ms", "--objects", "60", "--batch", "10", "-q", "--peer", peer)
+	out, err := cmd.CombinedOutput()
+	if text := string(out); err != nil || !strings.Contains(text, " tile38 ") || !strings.Contains(text, "ratio: positions a second, wire, raw to tile38: ") ||
+		!strings.Contains(text, "without a journal") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

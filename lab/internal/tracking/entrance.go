@@ -147,24 +147,25 @@ func (b *bench) openPeer(ctx context.Context, root string, places *doors.Places)
 	}
 	served := make(chan error, 1)
 	go func() { served <- sink.Serve(l) }()
-	end = func() error {
+	closeSink := func() error {
 		err := sink.Close()
 		<-served // always an error: that it is closed
 		return err
 	}
 	peer, err := doors.StartPeer(ctx, program, root, b.Sets, "http://"+l.Addr().String()+"/", !b.Volatile)
 	if err != nil {
-		return nil, nil, errors.Join(err, end())
+		return nil, nil, errors.Join(err, closeSink())
 	}
+	endBoth := func() error { return errors.Join(peer.End(ctx), closeSink()) }
 	sender, fleets := b.sender(), places.Fleets(b.Objects, b.Conns)
 	v := &visitor{Entrance: Entrance{Door: doors.PeerName}}
 	v.send = func(ctx context.Context, l doors.Load) (doors.Window, error) {
 		return sender.Tile38(ctx, peer, fleets, l)
 	}
 	if err := b.prepare(ctx, v); err != nil {
-		return nil, nil, errors.Join(err, peer.End(ctx), end())
+		return nil, nil, errors.Join(err, endBoth())
 	}
-	return []*visitor{v}, func() error { return errors.Join(peer.End(ctx), end()) }, nil
+	return []*visitor{v}, endBoth, nil
 }
 
 // visit runs the rounds. After each one the report has the figures so far.
