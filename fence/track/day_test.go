@@ -19,7 +19,7 @@ import (
 
 // TestDayOfBuses drives buses over the places of real ones, through three real sets of fences.
 // Under raw the events are the differences of the memberships at one fix and the next, by brute
-// force. Under steady they are the events of the slow tracker.
+// force. Under the other presets they are the events of the slow tracker.
 //
 // Without the environment a few buses drive for some hours. PADDOCK_NYC_TRACK is the number of
 // buses that drive for a whole day.
@@ -32,7 +32,7 @@ func TestDayOfBuses(t *testing.T) {
 		d = &day{hours: 24, every: 10, buses: number(t, "PADDOCK_NYC_TRACK", 0)}
 	}
 	d.streets = newStreets(busPlaces(t))
-	for _, name := range []string{"raw", "steady"} {
+	for _, name := range []string{"raw", "steady", "accuracy", "dwell:2m"} {
 		t.Run(name, func(t *testing.T) { d.compare(t, name) })
 	}
 }
