@@ -68,9 +68,15 @@ func (r *Report) writeThroughput(w io.Writer) {
 	if len(r.Throughput) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\none shard, one processor\tpositions/s\tmin..max\tpositions an event\t")
+	fmt.Fprintln(w, "\none shard, one processor\tpositions/s\tmin..max\ta second of the processor\tmin..max\tpositions an event\t")
 	for _, t := range r.Throughput {
-		fmt.Fprintf(w, "%s\t%s\t%s..%s\t%.1f\t\n", t.Policy, figure.Number(t.PerSecond.Median), figure.Number(t.PerSecond.Least), figure.Number(t.PerSecond.Most), t.Events)
+		fmt.Fprintf(w, "%s\t%s\t%s..%s\t", t.Policy, figure.Number(t.PerSecond.Median), figure.Number(t.PerSecond.Least), figure.Number(t.PerSecond.Most))
+		if p := t.Processor; p == nil {
+			fmt.Fprint(w, "-\t-\t")
+		} else {
+			fmt.Fprintf(w, "%s\t%s..%s\t", figure.Number(p.Median), figure.Number(p.Least), figure.Number(p.Most))
+		}
+		fmt.Fprintf(w, "%.1f\t\n", t.Events)
 	}
 }
 
