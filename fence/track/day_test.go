@@ -27,13 +27,20 @@ func TestDayOfBuses(t *testing.T) {
 	if _, err := os.Stat(cityDir); err != nil {
 		t.Skipf("the NYC data is absent: %v", err)
 	}
-	d := &day{hours: 3, every: 30, buses: max(12/sampling.Slowdown, 2)}
+	d := &day{hours: 3, every: 30, buses: 24 / sampling.Slowdown}
 	if os.Getenv("PADDOCK_NYC_TRACK") != "" {
 		d = &day{hours: 24, every: 10, buses: number(t, "PADDOCK_NYC_TRACK", 0)}
 	}
 	d.streets = newStreets(busPlaces(t))
+	v := cityView(t, "raw")
+	defer func(names []string) { sets = names }(sets)
+	sets = nil
+	for _, s := range v.Sets {
+		sets = append(sets, s.Name)
+	}
+	fences := fencesOf(v)
 	for _, name := range []string{"raw", "steady", "accuracy", "dwell:2m"} {
-		t.Run(name, func(t *testing.T) { d.compare(t, name) })
+		t.Run(name, func(t *testing.T) { d.compare(t, name, v, fences) })
 	}
 }
 
@@ -46,15 +53,16 @@ type day struct {
 // atOnce is the number of buses whose events are in memory at a time.
 const atOnce = 24
 
-// compare plays the day to shards, and compares the events of each bus.
-func (d *day) compare(t *testing.T, policy string) {
-	v := cityView(t, policy)
-	defer func(names []string) { sets = names }(sets)
-	sets = nil
-	for _, s := range v.Sets {
-		sets = append(sets, s.Name)
+// compare plays the day to shards under a policy, and compares the events of each bus.
+func (d *day) compare(t *testing.T, name string, raw *track.View, fences []oracleFence) {
+	policy, err := track.ParsePolicy(name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	fences := fencesOf(v)
+	v := &track.View{Sets: slices.Clone(raw.Sets)}
+	for i := range v.Sets {
+		v.Sets[i].Policy = &policy
+	}
 	fixes, events := 0, 0
 	var omitted atomic.Int64
 	for from := 0; from < d.buses; from += atOnce {
@@ -79,8 +87,8 @@ func (d *day) compare(t *testing.T, policy string) {
 					<-slots
 				}()
 				want := d.differences(near(fences, inputs), inputs)
-				if policy != "raw" {
-					want = d.slowly(*v.Sets[0].Policy, near(fences, inputs), inputs)
+				if name != "raw" {
+					want = d.slowly(policy, near(fences, inputs), inputs)
 				}
 				differ(t, inputs[0].ID, got, want)
 			})
