@@ -39,6 +39,9 @@ func (s *Snapshot) Len() int { return s.table.Fences }
 // Bounds is the smallest box around all fences; Empty if there is none.
 func (s *Snapshot) Bounds() geometry.Box { return s.bounds }
 
+// HasSettings reports whether a fence has settings: see geojson.Settings.
+func (s *Snapshot) HasSettings() bool { return s.table.Settings > 0 }
+
 // Stats describes the index.
 func (s *Snapshot) Stats() Stats {
 	x := s.index.Stats()

@@ -24,6 +24,7 @@ const (
 	CodeDuplicateID       Code = "duplicate-id"       // the key is taken: this fence has a suffix
 	CodeInvalidID         Code = "invalid-id"         // an id that is neither string nor number is ignored
 	CodeInvalidProperties Code = "invalid-properties" // properties that are no object are ignored
+	CodeInvalidSetting    Code = "invalid-setting"    // a property that is a setting has an invalid value: ignored
 
 	// Strict refuses a feature with one of these.
 	CodeSelfCrossing Code = "self-crossing" // two edges of a ring cross or overlap

@@ -194,7 +194,7 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 		return Fence{}, nil, err
 	}
 	f.Geometry, f.Lines = area.parts, area.lines
-	findings = append(findings, area.findings...)
+	findings = append(append(findings, area.findings...), f.checkSettings()...)
 	for _, fd := range findings {
 		if fd.Fatal || fr.options.Strict && fd.Code.strict() {
 			fd.Key, fd.Fatal = f.Key, true

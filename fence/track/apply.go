@@ -12,7 +12,8 @@ type extra struct {
 	pending  []pending // in the order of the memberships
 	held     []held    // by time of the fix
 	outliers outliers
-	marks    []mark // of rules
+	marks    []mark  // of rules
+	altitude Measure // of the last fix
 
 	due  Millis // earliest deadline, if slot is not 0
 	slot int    // place in Shard.timers, from 1
@@ -101,6 +102,11 @@ func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome
 		o.outliers = outliers{}
 	}
 	o.take(p, s.now)
+	if p.Altitude.Known {
+		s.own(o).altitude = p.Altitude
+	} else if o.altitude.Known {
+		o.altitude = Measure{}
+	}
 	s.heard.touch(o)
 	return Accepted, s.settle(o, o.bond, c, events)
 }
@@ -114,7 +120,7 @@ func (s *Shard) late() Outcome {
 }
 
 func (x *extra) isEmpty() bool {
-	return len(x.pending)+len(x.held)+len(x.marks)+x.outliers.count+x.slot == 0
+	return !x.altitude.Known && len(x.pending)+len(x.held)+len(x.marks)+x.outliers.count+x.slot == 0
 }
 
 func (o *object) isHolding() bool { return len(o.held) > 0 }

@@ -11,12 +11,19 @@ import (
 // detectCross adds the events of fences that the path between two fixes passes through or over.
 func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c *cause) {
 	silent := t.ttl > 0 && c.heard+t.ttl <= s.now
-	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap || t.ignores(o.accuracy()) {
+	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap || !t.own && t.ignores(o.accuracy()) {
 		return
 	}
 	s.refs = set.Snapshot.AppendAlong(s.refs[:0], c.from, o.point)
 	for _, ref := range s.refs {
 		f := set.Snapshot.Fence(ref)
+		t := t
+		if t.own {
+			own := t.of(f)
+			if t = &own; t.ignores(o.accuracy()) || o.heightIn(f, t) != fits {
+				continue
+			}
+		}
 		switch {
 		case !s.tells(o, x, rule.Cross, f):
 		case f.OnlyCrossed():

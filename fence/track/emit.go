@@ -195,7 +195,7 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		e := Event{
 			Kind: ch.kind, Reason: ch.reason, Set: ch.set.Name, Fence: ch.fence, Rule: ch.rule,
 			Fleet: *o.fleet, ID: o.id, Props: o.properties(),
-			Point: o.point, At: ch.at, Time: c.time, Since: ch.since,
+			Point: o.point, Altitude: o.altitude, At: ch.at, Time: c.time, Since: ch.since,
 			Arrived: c.arrived, Seq: o.seq, Visit: visit, Left: ch.left, Direction: ch.direction,
 		}
 		if ch.fence != nil && ch.fence.Buffer() > 0 {

@@ -17,7 +17,7 @@ type Object struct {
 	Arrived   Millis
 	State     State
 
-	Accuracy, Speed, Heading Measure
+	Accuracy, Speed, Heading, Altitude Measure
 
 	Fences  []Visit   // ascending by set, then load order
 	Pending []Pending // in the same order
@@ -120,7 +120,7 @@ func (s *Shard) describe(o *object) Object {
 	d := Object{
 		Fleet: *o.fleet, ID: o.id, Props: o.properties(), Point: o.point,
 		Time: o.time, Arrived: o.arrived, State: o.state(),
-		Accuracy: o.accuracy(), Speed: o.speed(), Heading: o.heading(),
+		Accuracy: o.accuracy(), Speed: o.speed(), Heading: o.heading(), Altitude: o.altitude,
 	}
 	for i := range o.members {
 		m := &o.members[i]

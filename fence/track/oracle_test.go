@@ -120,11 +120,11 @@ func (o *oracle) delete(set, key string) {
 	o.fences = slices.DeleteFunc(o.fences, func(g oracleFence) bool { return g.set == set && g.fence.Key == key })
 }
 
-// holding returns the fences that hold a point.
-func (o *oracle) holding(p geometry.Point) map[fenceName]oracleFence {
+// holding returns the fences that hold a fix.
+func (o *oracle) holding(p *track.Position) map[fenceName]oracleFence {
 	in := map[fenceName]oracleFence{}
 	for _, f := range o.fences {
-		if holds(f.fence.Geometry, p) {
+		if o.isIn(f, p) {
 			in[fenceName{f.set, f.fence.Key}] = f
 		}
 	}
@@ -185,6 +185,7 @@ func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) 
 		e := &track.Event{
 			ID: id, Kind: h.kind, Reason: h.reason, Point: pointOf(&obj.last), At: h.at, Time: t.time,
 			Since: h.since, Seq: obj.seq, Visit: h.visit, Props: obj.props, Arrived: t.arrived, Rule: h.rule, Left: h.left,
+			Altitude: obj.last.Altitude,
 		}
 		if h.inVisit {
 			e.Visit = obj.in[h.name].seq
@@ -205,8 +206,8 @@ func describe(e *track.Event, f fenceName) string {
 	if e.HasPrev {
 		from = fmt.Sprint(e.Prev)
 	}
-	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s rule %s left %d",
-		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props, e.Rule, e.Left)
+	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s rule %s left %d altitude %v",
+		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props, e.Rule, e.Left, e.Altitude)
 }
 
 // exits ends the visits to some sets, all for one reason, and forgets what was contrary there.
@@ -275,7 +276,9 @@ func (o *oracle) edit(now track.Millis, change func()) (lines []string) {
 	o.hour = o.now
 	for _, id := range slices.Sorted(maps.Keys(o.objects)) {
 		obj := o.objects[id]
-		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool { return o.policies[name.set] != before.policies[name.set] })
+		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool {
+			return o.policies[name.set] != before.policies[name.set] || !o.isAsBefore(name, before.fences)
+		})
 		if !maps.Equal(o.policies, before.policies) { // a TTL may have passed
 			lines = append(lines, o.due(id, obj)...)
 		}
@@ -300,7 +303,7 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 	for name, v := range obj.in {
 		order[name] = v.order
 	}
-	after, rules := o.holding(pointOf(&obj.last)), o.rules
+	after, rules := o.holding(&obj.last), o.rules
 	for _, set := range sets {
 		o.rules = before.rules
 		was := o.isTracked(obj.id, set)
@@ -319,7 +322,7 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 				reason = track.FenceRemoved
 			case !is:
 				reason = track.RuleRemoved
-			case same || o.isSilentIn(obj, set) || held:
+			case same || o.isSilentIn(obj, set) || held || o.isUnsaid(name, &obj.last):
 				if !same {
 					delete(obj.contrary, name)
 				}
@@ -358,6 +361,21 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 	return append(all, o.forget(obj, before.rules, why, order, o.now, o.now, o.now)...)
 }
 
+// isAsBefore reports whether a fence is still judged by the settings that it had.
+func (o *oracle) isAsBefore(name fenceName, before []oracleFence) bool {
+	find := func(all []oracleFence) int {
+		return slices.IndexFunc(all, func(f oracleFence) bool { return f.set == name.set && f.fence.Key == name.key })
+	}
+	i, k := find(before), find(o.fences)
+	return i >= 0 && k >= 0 && isAlike(&before[i].fence, &o.fences[k].fence)
+}
+
+// isUnsaid reports whether a fix does not say whether a fence holds it.
+func (o *oracle) isUnsaid(name fenceName, p *track.Position) bool {
+	_, known := o.altitudeFits(o.named(name), p)
+	return !known
+}
+
 func (o *oracle) isSilentIn(obj *oracleObject, set string) bool {
 	ttl := o.ttl(set)
 	return ttl > 0 && obj.arrived+ttl <= o.now
@@ -367,7 +385,7 @@ func (o *oracle) isSilentIn(obj *oracleObject, set string) bool {
 func (o *oracle) sameAs(f oracleFence, others []oracleFence) (there, same bool) {
 	for _, g := range others {
 		if g.set == f.set && g.order == f.order {
-			return true, reflect.DeepEqual(g.fence.Geometry, f.fence.Geometry)
+			return true, reflect.DeepEqual(g.fence.Geometry, f.fence.Geometry) && sameHeights(&g.fence, &f.fence)
 		}
 	}
 	return false, false

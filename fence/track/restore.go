@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"paddock/fence/geometry"
+	"paddock/fence/internal/setting"
 )
 
 // Import puts an exported state in place of the shard's own, with the fences of v. The error is
@@ -251,7 +252,7 @@ func (i *importer) more(o *object) {
 	for range i.count(5) {
 		f, n := i.fence(), i.uint()
 		p := pending{
-			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
+			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int(min(n>>1, setting.MaxFixes)), enough: n&1 != 0,
 			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
 		}
 		if !f.missing {
@@ -273,6 +274,9 @@ func (i *importer) more(o *object) {
 		if m, missing := i.mark(); !missing {
 			x.marks = append(x.marks, m)
 		}
+	}
+	if i.version > 2 {
+		x.altitude = i.measure(i.uint()&1 != 0)
 	}
 	if !x.isEmpty() {
 		o.extra = &x
@@ -308,6 +312,7 @@ func (i *importer) held(o *object) held {
 	h := held{Position: Position{Fleet: *o.fleet, ID: o.id, Lon: p.Lon, Lat: p.Lat}}
 	h.Time, h.Arrived, h.until = Millis(i.int()), Millis(i.int()), Millis(i.int())
 	h.Accuracy, h.Speed, h.Heading = i.measure(flags&1 != 0), i.measure(flags&2 != 0), i.measure(flags&4 != 0)
+	h.Altitude = i.measure(flags&16 != 0)
 	if flags&8 != 0 {
 		h.Props = json.RawMessage(i.text())
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // stateVersion is the version of the layout that Export writes. Import reads those before, too.
-const stateVersion = 2
+const stateVersion = 3
 
 // Errors of Export and Import.
 var (
@@ -141,7 +141,7 @@ const (
 	flagSpeed
 	flagHeading
 	flagProps
-	flagMore // pending changes, waiting fixes, outliers
+	flagMore // pending changes, waiting fixes, outliers, marks, altitude
 )
 
 func (e *exporter) object(o *object) {
@@ -160,7 +160,7 @@ func (e *exporter) object(o *object) {
 		{o.speed().Known, flagSpeed},
 		{o.heading().Known, flagHeading},
 		{o.props != nil, flagProps},
-		{len(o.pending)+len(o.held)+len(o.marks)+o.outliers.count > 0, flagMore},
+		{len(o.pending)+len(o.held)+len(o.marks)+o.outliers.count > 0 || o.altitude.Known, flagMore},
 	} {
 		if f.set {
 			flags |= f.flag
@@ -214,6 +214,8 @@ func (e *exporter) more(o *object) {
 	for i := range x.marks {
 		e.mark(&x.marks[i])
 	}
+	e.uint(bit(x.altitude.Known))
+	e.measures(x.altitude)
 }
 
 // mark writes a mark: the rule, the kind, the place of the fence, or that of its set.
@@ -238,13 +240,13 @@ func bit(b bool) uint64 {
 
 // held writes a fix that waits.
 func (e *exporter) held(h *held) {
-	flags := bit(h.Accuracy.Known) | bit(h.Speed.Known)<<1 | bit(h.Heading.Known)<<2 | bit(h.Props != nil)<<3
+	flags := bit(h.Accuracy.Known) | bit(h.Speed.Known)<<1 | bit(h.Heading.Known)<<2 | bit(h.Props != nil)<<3 | bit(h.Altitude.Known)<<4
 	e.uint(flags)
 	e.point(geometry.Point{Lon: h.Lon, Lat: h.Lat})
 	e.int(int64(h.Time))
 	e.int(int64(h.Arrived))
 	e.int(int64(h.until))
-	e.measures(h.Accuracy, h.Speed, h.Heading)
+	e.measures(h.Accuracy, h.Speed, h.Heading, h.Altitude)
 	if h.Props != nil {
 		e.text(string(h.Props))
 	}

@@ -62,6 +62,23 @@ func (w *world) edit(v *track.View, now track.Millis) string {
 	return tell(settled(w.shard, nil))
 }
 
+// A fix that waits may come after a fence was removed, and break a silence at that moment. The
+// object leaves the fence all the same.
+func TestAFenceIsRemovedBeforeAWaitingFix(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.policy = &track.Policy{Late: track.LateReorder, Reorder: 5 * time.Second, TTL: 20 * time.Second, Initial: track.InitialEnter}
+	w.shard.SetView(w.view(), 0)
+	expect(t, w.fix(0, 0.5, 0.5), "enter a 0s initial")
+	if outcome, _ := w.shard.Apply(at("o", 14, 0.6, 0.5), nil); outcome != track.Held {
+		t.Fatal(outcome)
+	}
+	w.set.Delete("a")
+	expect(t, w.edit(w.view(), 40_000), "exit a 40s fence_removed")
+	if _, err := w.shard.Export(nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // settled appends all events that are due.
 func settled(s *track.Shard, events []track.Event) []track.Event {
 	for more := true; more; {
