@@ -53,7 +53,7 @@
 //     shell or within another; parts that overlap; edges over half the world; rings without
 //     an area and lines without a length, which are dropped; ids that are taken or no ids;
 //     properties that are no object;
-//   - skipped: features without geometry or bbox, points without a radius;
+//   - skipped: features without geometry or bbox, points without a radius, expired fences;
 //   - refused ([Finding].Fatal): coordinates out of range or not finite, coordinates of the
 //     wrong shape, geometry collections, elements that are no Feature, features with a
 //     coordinate reference system of their own, of more bytes than the limit, without any area or

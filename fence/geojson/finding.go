@@ -34,9 +34,11 @@ const (
 	CodeNestedHoles  Code = "nested-holes"  // a hole is within another hole
 	CodePartsOverlap Code = "parts-overlap" // two parts overlap or share an edge
 
-	// No fence comes of a feature with one of these: skipped, as it has neither area nor line.
+	// No fence comes of a feature with one of these: skipped, as it has neither area nor line, or
+	// has expired.
 	CodeNoGeometry Code = "no-geometry" // the geometry is null or absent
 	CodeNotPolygon Code = "not-polygon" // points
+	CodeExpired    Code = "expired"     // the fence has ended: see ReadOptions.Now
 
 	// Refused, as an area would be lost or wrong.
 	CodeGeometryCollection Code = "geometry-collection" // use a MultiPolygon

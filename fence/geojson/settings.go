@@ -24,7 +24,8 @@ type Settings struct {
 	EnterAfter, ExitAfter                     time.Duration
 	AltitudeInside                            bool // a fix without an altitude is between Floor and Ceiling
 
-	Floor, Ceiling float64 // metres; -Inf and +Inf if they are not given
+	Floor, Ceiling float64   // metres; -Inf and +Inf if they are not given
+	Expires        time.Time // the end of the fence; zero: never
 }
 
 // Given is a set of settings.
@@ -42,6 +43,7 @@ const (
 	GivenAltitude
 	GivenFloor
 	GivenCeiling
+	GivenExpires
 
 	// GivenPolicy are the settings that take the place of fields of a policy.
 	GivenPolicy = GivenFloor - 1
@@ -71,6 +73,11 @@ func (s *Settings) SameHeight(o *Settings) bool {
 	return s.Floor == o.Floor && s.Ceiling == o.Ceiling
 }
 
+// Ended reports whether the fence has expired.
+func (s *Settings) Ended(now time.Time) bool {
+	return s != nil && !s.Expires.IsZero() && !now.Before(s.Expires)
+}
+
 // policy returns the fields of a policy alone.
 func (s *Settings) policy() Settings {
 	if s == nil {
@@ -78,7 +85,7 @@ func (s *Settings) policy() Settings {
 	}
 	p := *s
 	p.Given &= GivenPolicy
-	p.Floor, p.Ceiling = 0, 0
+	p.Floor, p.Ceiling, p.Expires = 0, 0, time.Time{}
 	return p
 }
 
@@ -113,6 +120,12 @@ var settingFields = []settingField{
 	}},
 	{"ceiling", GivenCeiling, func(s *Settings, text string) (err error) {
 		s.Ceiling, err = setting.Altitude(text)
+		return err
+	}},
+	{"expires", GivenExpires, func(s *Settings, text string) (err error) {
+		if s.Expires, err = time.Parse(time.RFC3339, text); err != nil {
+			err = fmt.Errorf("%.64q is not a time such as 2026-03-12T11:16:45Z", text)
+		}
 		return err
 	}},
 }
@@ -223,6 +236,11 @@ func (f *Fence) Settings() *Settings {
 	}
 	s, _ := readSettings(f.Properties)
 	return s
+}
+
+// expired tells that the fence has ended.
+func (f *Fence) expired(at time.Time) error {
+	return skipped(f.Key, CodeExpired, SettingPrefix+"expires: it ended at "+at.Format(time.RFC3339))
 }
 
 // checkSettings tells the settings that are left out.

@@ -1,9 +1,12 @@
 package geojson_test
 
 import (
+	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/fence/geojson"
 )
@@ -42,6 +45,36 @@ func TestInvalidSettings(t *testing.T) {
 		if s := f.Settings(); s != nil && s.Has(geojson.GivenMetres|geojson.GivenCeiling) {
 			t.Errorf("%s: settings %+v", properties, s)
 		}
+	}
+}
+
+// A fence that has ended by the time of the reader is skipped, and no other.
+func TestExpiredFences(t *testing.T) {
+	now := time.Date(2026, 3, 12, 11, 0, 0, 0, time.UTC)
+	o := geojson.ReadOptions{Now: func() time.Time { return now }}
+	for expires, ended := range map[string]bool{
+		"2026-03-12T10:59:59Z": true, "2026-03-12T11:00:00Z": true, "2026-03-12T11:00:00.001Z": false, "2026-03-12T11:30:00+01:00": true,
+	} {
+		doc := feature(`{"paddock:expires":"` + expires + `"}`)
+		f, _, err := geojson.ParseFeature(doc, o)
+		e, refused := errors.AsType[*geojson.RefusedError](err)
+		if refused != ended || refused && (e.Finding.Code != geojson.CodeExpired || e.Finding.Fatal || e.Finding.Key != "a") {
+			t.Errorf("%s: %v", expires, err)
+		}
+		if !ended && f.Settings().Expires.IsZero() {
+			t.Errorf("%s: never", expires)
+		}
+		if _, _, err := geojson.ParseFeature(doc, geojson.ReadOptions{}); err != nil {
+			t.Errorf("%s without a clock: %v", expires, err)
+		}
+		c, err := geojson.ReadGeoJSON(bytes.NewReader(doc), "f", o)
+		if err != nil || len(c.Fences) == 1 == ended || ended && (c.Skipped != 1 || c.Findings[0].Reason != "paddock:expires: it ended at "+expires) {
+			t.Errorf("%s: %+v, %v", expires, c, err)
+		}
+	}
+	_, findings, err := geojson.ParseFeature(feature(`{"paddock:expires":"tomorrow"}`), o)
+	if err != nil || len(findings) != 1 || findings[0].Reason != `paddock:expires: "tomorrow" is not a time such as 2026-03-12T11:16:45Z` {
+		t.Errorf("%v, %v", findings, err)
 	}
 }
 
