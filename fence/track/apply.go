@@ -14,6 +14,7 @@ type extra struct {
 	outliers outliers
 	marks    []mark  // of rules
 	altitude Measure // of the last fix
+	passages []passage
 
 	due  Millis // earliest deadline, if slot is not 0
 	slot int    // place in Shard.timers, from 1
@@ -120,7 +121,7 @@ func (s *Shard) late() Outcome {
 }
 
 func (x *extra) isEmpty() bool {
-	return !x.altitude.Known && len(x.pending)+len(x.held)+len(x.marks)+x.outliers.count+x.slot == 0
+	return !x.altitude.Known && len(x.pending)+len(x.held)+len(x.marks)+len(x.passages)+x.outliers.count+x.slot == 0
 }
 
 func (o *object) isHolding() bool { return len(o.held) > 0 }

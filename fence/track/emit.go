@@ -27,6 +27,8 @@ type change struct {
 type detail struct {
 	left      Millis
 	direction rule.Direction
+	passed    bool // path is that of the event
+	path
 }
 
 // begin empties the scratch for the memberships, pending changes and events of an object.
@@ -41,6 +43,7 @@ func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
 	if c.edited {
 		s.view = s.era.view
 		s.reveal(o, o.scope, &c)
+		s.keepPassages(o)
 	}
 	if len(o.marks) > 0 {
 		s.forget(o, &c)
@@ -203,6 +206,9 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		}
 		if c.reason == Move && c.isFix() {
 			e.Prev, e.HasPrev = c.from, true
+		}
+		if ch.passed {
+			e.Prev, e.Point, e.Altitude = ch.path.from, ch.path.to, ch.path.altitude
 		}
 		events = append(events, e)
 	}

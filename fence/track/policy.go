@@ -27,6 +27,11 @@ import (
 // that is contrary by its altitude alone counts wherever it is, and is not sure. The change is then
 // dated at the fix, and not between two fixes.
 //
+// A line has no inside. Under a policy with Metres or AccuracyFactor, a crossing of a line counts
+// when the object has got away from the line by the margin without crossing it back: at the last
+// Fixes fixes, or at one that is sure. A crossing back before that ends it, and leaves nothing. The
+// event has the time and the two positions of the crossing. Other policies tell every crossing.
+//
 // The settings of a fence, geojson.Settings, take the place of fields of the policy for that fence.
 type Policy struct {
 	// Fixes is the number of consecutive contrary fixes. 0 is 1.

@@ -16,7 +16,7 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	events = s.renew(o, events)
 	events = s.leaveAll(o, cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}, events)
 	if o.extra != &noExtra {
-		o.held, o.marks = nil, nil
+		o.held, o.marks, o.passages = nil, nil, nil
 		s.arm(o)
 		o.extra = &noExtra
 	}

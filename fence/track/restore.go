@@ -10,6 +10,7 @@ import (
 
 	"paddock/fence/geometry"
 	"paddock/fence/internal/setting"
+	"paddock/fence/track/rule"
 )
 
 // Import puts an exported state in place of the shard's own, with the fences of v. The error is
@@ -277,10 +278,32 @@ func (i *importer) more(o *object) {
 	}
 	if i.version > 2 {
 		x.altitude = i.measure(i.uint()&1 != 0)
+		for range i.count(passageBytes) {
+			if p, missing := i.passage(); !missing {
+				x.passages = append(x.passages, p)
+			}
+		}
+		if len(x.passages) > maxPassages {
+			i.fail(ErrState)
+		}
 	}
 	if !x.isEmpty() {
 		o.extra = &x
 	}
+}
+
+// passageBytes is the least length of a passage.
+const passageBytes = 3 + 32
+
+// passage reads a passage; missing reports that its fence is gone.
+func (i *importer) passage() (p passage, missing bool) {
+	f, flags := i.fence(), i.uint()
+	p = passage{set: f.set, ref: f.ref, direction: rule.Right, fixes: int(min(flags>>2, setting.MaxFixes)), at: Millis(i.int())}
+	if flags&2 != 0 {
+		p.direction = rule.Left
+	}
+	p.path = path{i.point(), i.point(), i.measure(flags&1 != 0)}
+	return p, f.missing
 }
 
 // mark reads a mark; missing reports that its fence or set is gone.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 )
@@ -147,10 +148,10 @@ func TestSettingTales(t *testing.T) {
 	}
 }
 
-// setProperties puts the fence a with other properties.
+// setProperties puts the first fence with other properties.
 func (w *world) setProperties(text string) {
 	w.t.Helper()
-	ref, _ := w.set.Snapshot().Lookup("a")
+	const ref = fence.Ref(0)
 	f := *w.set.Snapshot().Fence(ref)
 	f.Properties = json.RawMessage(text)
 	if _, _, err := w.set.Put(f); err != nil {

@@ -108,8 +108,8 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		s.silent++
 	}
 	events = s.finish(o, o.bond, c, events)
-	if len(o.marks) > 0 && all {
-		o.marks = nil
+	if len(o.marks)+len(o.passages) > 0 && all {
+		o.marks, o.passages = nil, nil
 		s.tidy(o)
 	}
 	return events

@@ -8,6 +8,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
+	"paddock/fence/track/rule"
 )
 
 // stateVersion is the version of the layout that Export writes. Import reads those before, too.
@@ -118,6 +119,9 @@ func (e *exporter) names() {
 		for i := range o.pending {
 			use(o.pending[i].set, o.pending[i].ref)
 		}
+		for i := range o.passages {
+			use(o.passages[i].set, o.passages[i].ref)
+		}
 		for _, m := range o.marks {
 			if m.ref != noFence {
 				use(m.set, m.ref)
@@ -141,7 +145,7 @@ const (
 	flagSpeed
 	flagHeading
 	flagProps
-	flagMore // pending changes, waiting fixes, outliers, marks, altitude
+	flagMore // what few objects have
 )
 
 func (e *exporter) object(o *object) {
@@ -160,7 +164,7 @@ func (e *exporter) object(o *object) {
 		{o.speed().Known, flagSpeed},
 		{o.heading().Known, flagHeading},
 		{o.props != nil, flagProps},
-		{len(o.pending)+len(o.held)+len(o.marks)+o.outliers.count > 0 || o.altitude.Known, flagMore},
+		{len(o.pending)+len(o.held)+len(o.marks)+len(o.passages)+o.outliers.count > 0 || o.altitude.Known, flagMore},
 	} {
 		if f.set {
 			flags |= f.flag
@@ -216,6 +220,20 @@ func (e *exporter) more(o *object) {
 	}
 	e.uint(bit(x.altitude.Known))
 	e.measures(x.altitude)
+	e.uint(uint64(len(x.passages)))
+	for i := range x.passages {
+		e.passage(&x.passages[i])
+	}
+}
+
+// passage writes a passage.
+func (e *exporter) passage(p *passage) {
+	e.uint(e.fences[fenceID{p.set, p.ref}])
+	e.uint(uint64(p.fixes)<<2 | bit(p.direction == rule.Left)<<1 | bit(p.altitude.Known))
+	e.int(int64(p.at))
+	e.point(p.from)
+	e.point(p.to)
+	e.measures(p.altitude)
 }
 
 // mark writes a mark: the rule, the kind, the place of the fence, or that of its set.
