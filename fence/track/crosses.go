@@ -53,7 +53,7 @@ func (o *object) isBeside(t *terms, f *fence.Fence, c *cause) bool {
 }
 
 func (s *Shard) crossArea(o *object, set *TrackedSet, ref fence.Ref, f *fence.Fence, c *cause) {
-	first, last, ok := f.Geometry.Passes(c.from, o.point)
+	first, last, ok := set.Snapshot.Passes(ref, c.from, o.point)
 	if !ok {
 		return
 	}

@@ -184,7 +184,7 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 	if len(s.changes) == 0 {
 		return events
 	}
-	slices.SortFunc(s.changes, func(a, b change) int { return a.compare(&b) })
+	slices.SortStableFunc(s.changes, func(a, b change) int { return a.compare(&b) }) // of one line in their order
 	for i := range s.changes {
 		ch := &s.changes[i]
 		o.seq++

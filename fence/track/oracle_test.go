@@ -49,6 +49,7 @@ type oracleObject struct {
 	hour     track.Millis     // of the last flip that it followed
 	held     []waitingFix     // by their time
 	outliers []track.Position // in a row, each fits the one before
+	passages map[fenceName]*oraclePassage
 }
 
 type fenceName struct{ set, key string }
@@ -145,7 +146,10 @@ type happening struct {
 
 	rule    string
 	left    track.Millis
-	inVisit bool // visit is that of the fence
+	path    []track.Position // of the event, if not the last two
+	inVisit bool             // visit is that of the fence
+
+	direction rule.Direction
 }
 
 // telling is what the events of one moment have in common.
@@ -168,7 +172,7 @@ func rankOf(k track.Kind) int {
 
 // tell orders what happened to an object by kind, time and load order, and numbers it.
 func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) (lines []string) {
-	slices.SortFunc(all, func(a, b happening) int {
+	slices.SortStableFunc(all, func(a, b happening) int {
 		return cmp.Or(
 			cmp.Compare(rankOf(a.kind), rankOf(b.kind)), cmp.Compare(a.at, b.at),
 			slices.Compare(a.order[:], b.order[:]), cmp.Compare(a.rule, b.rule),
@@ -193,6 +197,9 @@ func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) 
 		if t.prev != nil {
 			e.Prev, e.HasPrev = *t.prev, true
 		}
+		if e.Direction = h.direction; h.path != nil {
+			e.Prev, e.Point, e.Altitude = pointOf(&h.path[0]), pointOf(&h.path[1]), h.path[1].Altitude
+		}
 		lines = append(lines, describe(e, h.name))
 	}
 	return lines
@@ -206,8 +213,8 @@ func describe(e *track.Event, f fenceName) string {
 	if e.HasPrev {
 		from = fmt.Sprint(e.Prev)
 	}
-	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s rule %s left %d altitude %v",
-		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props, e.Rule, e.Left, e.Altitude)
+	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s rule %s left %d altitude %v %v",
+		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props, e.Rule, e.Left, e.Altitude, e.Direction)
 }
 
 // exits ends the visits to some sets, all for one reason, and forgets what was contrary there.
@@ -279,6 +286,7 @@ func (o *oracle) edit(now track.Millis, change func()) (lines []string) {
 		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool {
 			return o.policies[name.set] != before.policies[name.set] || !o.isAsBefore(name, before.fences)
 		})
+		maps.DeleteFunc(obj.passages, func(name fenceName, _ *oraclePassage) bool { return !o.keepsPassage(obj, name, before, o.now) })
 		if !maps.Equal(o.policies, before.policies) { // a TTL may have passed
 			lines = append(lines, o.due(id, obj)...)
 		}
@@ -372,8 +380,9 @@ func (o *oracle) isAsBefore(name fenceName, before []oracleFence) bool {
 
 // isUnsaid reports whether a fix does not say whether a fence holds it.
 func (o *oracle) isUnsaid(name fenceName, p *track.Position) bool {
-	_, known := o.altitudeFits(o.named(name), p)
-	return !known
+	f := o.named(name)
+	_, known := o.altitudeFits(f, p)
+	return !known && !isLine(&f.fence)
 }
 
 func (o *oracle) isSilentIn(obj *oracleObject, set string) bool {
@@ -385,7 +394,8 @@ func (o *oracle) isSilentIn(obj *oracleObject, set string) bool {
 func (o *oracle) sameAs(f oracleFence, others []oracleFence) (there, same bool) {
 	for _, g := range others {
 		if g.set == f.set && g.order == f.order {
-			return true, reflect.DeepEqual(g.fence.Geometry, f.fence.Geometry) && sameHeights(&g.fence, &f.fence)
+			return true, reflect.DeepEqual(g.fence.Geometry, f.fence.Geometry) && reflect.DeepEqual(g.fence.Lines, f.fence.Lines) &&
+				sameHeights(&g.fence, &f.fence)
 		}
 	}
 	return false, false

@@ -14,7 +14,7 @@ func (o *oracle) apply(p *track.Position) (track.Outcome, []string) {
 	obj, known := o.objects[p.ID]
 	if !known {
 		o.now = max(o.now, p.Arrived)
-		obj = &oracleObject{id: p.ID, hour: o.now, marks: map[ruleMark]ruleState{}, seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}}
+		obj = &oracleObject{id: p.ID, hour: o.now, marks: map[ruleMark]ruleState{}, seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}, passages: map[fenceName]*oraclePassage{}}
 		o.objects[p.ID] = obj
 		return track.Accepted, o.accept(obj, p, true, true)
 	}
@@ -138,10 +138,10 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 		reason, previous = track.FirstSeen, nil
 	}
 	all = append(all, o.forget(obj, o.rules, func(fenceName) track.Reason { return reason }, order, o.hourOf(obj), o.hourOf(obj), p.Time)...)
-	all = append(all, o.detect(obj, previous, reason, func(f oracleFence) bool {
+	all = append(all, o.detect(obj, previous, reason, func(f oracleFence) (known bool) {
 		policy, ttl := o.policyFor(f), o.ttl(f.set)
 		silent := unseen || ttl > 0 && heard+ttl <= o.now
-		return !silent && p.Time-from.Time <= maxGap(policy) && !ignores(policy, p)
+		return !silent && p.Time-from.Time <= maxGap(policy)
 	}, all)...)
 	t := telling{time: p.Time, arrived: p.Arrived}
 	if !first {
@@ -190,14 +190,14 @@ func marginsOf(policy track.Policy, p *track.Position) (margin, sure float64) {
 func weigh(f oracleFence, policy track.Policy, p *track.Position, enters bool, now track.Millis) contraryFix {
 	margin, sure := marginsOf(policy, p)
 	if enters && policy.Metres > 0 {
-		quarter := squareInradius(f.fence.Geometry) / 4
+		quarter := inradiusOf(&f.fence) / 4
 		margin, sure = min(margin, quarter), min(sure, quarter)
 	}
 	c := contraryFix{time: p.Time, arrived: now, counts: true}
 	if !enters && holds(f.fence.Geometry, pointOf(p)) { // it is above or below
 		return c
 	}
-	distance := boundaryDistance(f.fence.Geometry, pointOf(p))
+	distance := distanceTo(&f.fence, pointOf(p))
 	if margin > 0 {
 		c.counts = atLeast(distance, margin)
 	}
@@ -394,6 +394,9 @@ func (o *oracle) flip(obj *oracleObject, at track.Millis) []string {
 	for name, v := range obj.in {
 		order[name] = v.order
 	}
+	maps.DeleteFunc(obj.passages, func(name fenceName, _ *oraclePassage) bool {
+		return !o.keepsPassage(obj, name, change0{o.fences, o.rules, o.policies}, at)
+	})
 	all := o.reveal(obj, o.rules, o.fences, at-1, at)
 	all = append(all, o.forget(obj, o.rules, nil, order, at-1, at, at)...)
 	return o.tell(obj.id, obj, all, telling{time: at, arrived: at})

@@ -20,8 +20,8 @@ func gate(properties string) fence.Fence {
 	}
 }
 
-// passageTales are tales of the gate, whose left side is in the west, and of a rule that tells every
-// crossing.
+// passageTales are tales of the gate, whose left side is in the west, and of a rule that tells
+// every crossing.
 var passageTales = []struct{ name, policy, properties, lines string }{
 	{"raw tells every crossing", `"raw"`, `{}`, `
 		0 at 1
@@ -180,8 +180,8 @@ func TestThePathOfAPassage(t *testing.T) {
 	}
 }
 
-// A vehicle that is parked on a line, with errors of 2 m, tells nothing under a margin of 10 m. When
-// it drives away, it has passed the line once, or not at all.
+// A vehicle that is parked on a line, with errors of 2 m, tells nothing under a margin of 10 m.
+// When it drives away, it has passed the line once, or not at all.
 func TestParkedOnALine(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, away := range []float64{-40, 40} {

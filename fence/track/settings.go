@@ -75,7 +75,7 @@ func (s *Shard) settleFence(o *object, set *TrackedSet, t *terms, ref fence.Ref,
 	f, w := set.Snapshot.Fence(ref), leaving
 	own := t.of(f)
 	stays := false
-	if f != nil {
+	if f != nil && !f.OnlyCrossed() { // a line holds nothing at any height
 		switch o.heightIn(f, &own) {
 		case unsaid:
 			stays = true

@@ -68,11 +68,14 @@ func (s *Shard) nextSilence() (o *object, ttl, at Millis) {
 	return o, ttl, at
 }
 
-// endSilently brings an object to the shard's era, if that began before its silence, and ends its
-// visits.
+// endSilently brings an object to the shard's era, if that began before its silence, does what is
+// due by then, and ends its visits.
 func (s *Shard) endSilently(o *object, ttl Millis, events []Event) []Event {
-	if s.era.at < o.arrived+ttl {
-		events = s.renew(o, events)
+	if at := o.arrived + ttl; s.era.at < at {
+		events = s.fire(o, at, s.renew(o, events))
+		if o.arrived+ttl != at { // a fix that waited has come
+			return events
+		}
 	}
 	return s.silence(o, ttl, events)
 }

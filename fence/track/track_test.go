@@ -417,12 +417,23 @@ func TestOutcomesHaveNames(t *testing.T) {
 	}
 }
 
-func TestCrossingIsDatedAtTheFixWhenThePathSaysNothing(t *testing.T) {
+func TestCrossingIsDatedWhereThePathSaysIt(t *testing.T) {
 	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("east", 179, 0, 1))
 	w.fix(0, 0.5, 0.5)
 	expect(t, w.fix(601, 1.5, 0.5), "exit a 10m1s move")           // too long a silence
 	expect(t, w.fix(602, 179.5, 0.5), "enter east 10m1.997s move") // the long way round is planar
-	expect(t, w.fix(604, -179.5, 0.5), "exit east 10m4s move")     // over the antimeridian
+	expect(t, w.fix(604, -179.5, 0.5), "exit east 10m3s move")     // over the antimeridian
+}
+
+// The parts of a corridor overlap. Where they do there is no boundary to enter or to leave by.
+func TestACorridorIsEnteredAtItsBoundary(t *testing.T) {
+	w := newWorld(t, track.Options{}, fence.Fence{
+		Key: "route", Properties: []byte(`{"paddock:buffer":50}`),
+		Lines: geometry.MultiLine{{{Lon: -1000 * metre}, {}, {Lon: 1000 * metre}}},
+	})
+	w.fix(0, -1100*metre, 0)
+	expect(t, w.fix(110, 0.4*metre, 0), "enter route 4.998s move")
+	expect(t, w.fix(220, 1100.4*metre, 0), "exit route 3m34.96s move")
 }
 
 func TestSelectAndGet(t *testing.T) {
