@@ -226,6 +226,10 @@ func (w *world) line(input string) string {
 			scan(w.t, next, "%f", &p.Lon)
 			p.Lon *= metre
 			i++
+		case word == "north":
+			scan(w.t, next, "%f", &p.Lat)
+			p.Lat *= metre
+			i++
 		case word == "up":
 			var altitude float64
 			scan(w.t, next, "%f", &altitude)

@@ -143,7 +143,7 @@ var mutations = []mutation{
 	{"passages are bounded", "passages.go", "maxPassages = 64", "maxPassages = 640"},
 	{"a fix near the line begins again", "passages.go", "		p.fixes = 0\n", ""},
 	{"a passage takes all fixes", "passages.go", "return p.fixes >= fixes", "return p.fixes >= 1"},
-	{"a sure fix confirms a passage", "passages.go", "case t.Sure > 0 && away >= certain:", "case false:"},
+	{"a sure fix confirms a passage", "passages.go", "case t.Sure > 0 && away >= certain:", "case certain < 0:"},
 	{"a bad fix confirms no passage", "passages.go", "!own.ignores(o.accuracy()) && p.count", "p.count"},
 	{"a line has settings too", "passages.go", "if own := t.of(f); ", "if own := *t; "},
 	{"a passage needs a path", "crosses.go", "		o.dropPassages(set.ID)\n", ""},

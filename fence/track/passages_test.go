@@ -84,14 +84,40 @@ var passageTales = []struct{ name, policy, properties, lines string }{
 	{"a line that is raw", `{"metres":10}`, `{"paddock:metres":0}`, `
 		0 at 4
 		1 at -4 -> cross gate 500ms move to the left`},
+	{"a bad fix for the line says nothing", `{"metres":10}`, `{"paddock:max_accuracy":50}`, `
+		0 at 4
+		1 at -4
+		2 at -20 ±60
+		3 at -30 -> cross gate 500ms move to the left`},
+	{"round the end of the line, and over it again", `{"metres":10}`, `{}`, `
+		0 at 4 north 195
+		1 at -4 north 195
+		2 at -4 north 205
+		3 at 4 north 205
+		4 at 4 north 195
+		5 at -4 north 195
+		6 at -20 north 195 -> cross gate 500ms move to the left`},
 	{"over a long gap a passage is lost", `{"metres":10,"max_gap":"10s"}`, `{}`, `
 		0 at 4
 		1 at -4
-		20 at -20`},
+		20 at -20
+		21 at -30`},
 	{"after a silence too", `{"metres":10,"ttl":"10s"}`, `{}`, `
 		0 at 4
 		1 at -4
-		20 at -20`},
+		20 at -20
+		21 at -30`},
+	{"another height drops it", `{"metres":10}`, `{"paddock:floor":50}`, `
+		0 at 4 up 60
+		1 at -4 up 60
+		2 props {"paddock:floor":40}
+		3 at -20 up 60`},
+	{"a crossing before its rule is none", `{"metres":10}`, `{}`, `
+		0 rules [{"id":"r","set":"s","fences":["x"],"detect":["cross"]}]
+		1 at 4
+		2 at -4
+		3 rules [{"id":"r","set":"s","detect":["cross"]}]
+		4 at -20`},
 	{"another policy drops it", `{"metres":10}`, `{}`, `
 		0 at 4
 		1 at -4
@@ -178,6 +204,41 @@ func TestThePathOfAPassage(t *testing.T) {
 	if e.Prev.Lon != 4*metre || e.Point.Lon != -4*metre || e.Altitude != track.Measured(1) || e.At != 500 || e.Left != 500 || e.Since != 500 || e.Time != 3000 {
 		t.Errorf("%+v", e)
 	}
+}
+
+// A line with another course drops a passage.
+func TestAnotherLineDropsAPassage(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		w := newWorld(t, track.Options{}, gate(`{}`))
+		w.policy = &track.Policy{Metres: 10}
+		w.setRules(`[{"id":"r","set":"s","detect":["cross"]}]`)
+		w.shard.SetView(w.view(), 0)
+		settled(w.shard, nil)
+		expect(t, w.line("0 at 4")+w.line("1 at -4"), "")
+		f, want := gate(`{"name":"x"}`), "cross gate 500ms move to the left"
+		if other {
+			f.Lines[0][1].Lat *= 2
+			want = ""
+		}
+		if _, _, err := w.set.Put(f); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, w.edit(w.view(), 2000), "")
+		expect(t, w.line("3 at -20"), want)
+	}
+}
+
+// Crossings at one millisecond are told in the order of the path.
+func TestCrossingsAtOneTime(t *testing.T) {
+	f := gate(`{}`)
+	f.Lines = append(f.Lines, geometry.Line{{Lon: -metre / 1000, Lat: 200 * metre}, {Lon: -metre / 1000, Lat: -200 * metre}})
+	w := newWorld(t, track.Options{}, f)
+	w.setRules(`[{"id":"r","set":"s","detect":["cross"]}]`)
+	w.shard.SetView(w.view(), 0)
+	settled(w.shard, nil)
+	w.line("0 at 4")
+	expect(t, w.line("1 at -4"), "cross gate 500ms move to the left, cross gate 500ms move to the right")
+	expect(t, w.line("2 at 4"), "cross gate 1.5s move to the left, cross gate 1.5s move to the right")
 }
 
 // A vehicle that is parked on a line, with errors of 2 m, tells nothing under a margin of 10 m.

@@ -220,11 +220,11 @@ type Event struct {
 	Fleet, ID string
 	Props     json.RawMessage // the object's, nil if none are known
 
-	Point   geometry.Point // where the object is now
+	Point   geometry.Point // where the object is now; of the cross of a line: behind it
 	Prev    geometry.Point // where it was before, if HasPrev
 	HasPrev bool
 
-	Altitude Measure // of the last fix, metres
+	Altitude Measure // at Point, in metres
 
 	At      Millis // when the boundary was crossed, between the two fixes
 	Time    Millis // of the fix that told; of the change for other reasons
