@@ -33,6 +33,12 @@
 // "paddock:buffer", a number of metres, is a corridor: an area around the line, which still has
 // the line, to tell how far along it a point is.
 //
+// # Settings
+//
+// Properties that begin with "paddock:" are settings of a fence, which [Fence.Settings] reads: its
+// floor and ceiling, its end, and what package track asks for before a membership changes. Look-ups
+// use none of them. With [Options].Now, fences that have ended are skipped when they are read.
+//
 // # Errors and findings
 //
 // A document that is unfit as a whole is an error, and nothing of it is used:
@@ -52,8 +58,8 @@
 //     vertex, have spikes, cross or touch themselves or one another; holes outside their
 //     shell or within another; parts that overlap; edges over half the world; rings without
 //     an area and lines without a length, which are dropped; ids that are taken or no ids;
-//     properties that are no object;
-//   - skipped: features without geometry or bbox, points without a radius;
+//     properties that are no object, and settings without a valid value, which are left out;
+//   - skipped: features without geometry or bbox, points without a radius, expired fences;
 //   - refused ([Finding].Fatal): coordinates out of range or not finite, coordinates of the
 //     wrong shape, geometry collections, elements that are no Feature, features with a
 //     coordinate reference system of their own, of more bytes than the limit, without any area or

@@ -32,7 +32,7 @@ import (
 // keep all of it.
 const (
 	imageMagic   = "PDKFENCE"
-	imageVersion = 2          // of this layout and of a cellmap's arrays: a change of either increments it
+	imageVersion = 3          // of this layout, of a cellmap's arrays and of the findings: a change increments it
 	imageOrder   = 0x01020304 // reads differently in another byte order
 )
 

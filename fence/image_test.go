@@ -125,7 +125,7 @@ func TestImageIsRefused(t *testing.T) {
 		{"empty", "less than a header", func([]byte) []byte { return nil }, Options{}},
 		{"foreign", "does not begin with PDKFENCE", func([]byte) []byte { return bytes.Repeat([]byte("x"), 1000) }, Options{}},
 		{"truncated", "bytes, not", func(b []byte) []byte { return b[:len(b)-8] }, Options{}},
-		{"older", "version 1, not 2", func(b []byte) []byte { b[8]--; return b }, Options{}},
+		{"older", "version 2, not 3", func(b []byte) []byte { b[8]--; return b }, Options{}},
 		{"other byte order", "other byte order", func(b []byte) []byte { slices.Reverse(b[12:16]); return b }, Options{}},
 		{"a bit", "checksum is wrong", func(b []byte) []byte { b[len(b)/2] ^= 4; return b }, Options{}},
 		{"other kind", `other options: "kind=cellmap`, func(b []byte) []byte { return b }, Options{Kind: KindRTree}},

@@ -69,10 +69,14 @@ func (s *Snapshot) Within(r Ref, lon, lat, most float64) float64 {
 	return s.outline.Get().Within(e, p, most)
 }
 
-// Edges calls each for the edges of the fence of r, not of its lines, that meet a box, and for
-// some others. It does nothing for a deleted fence.
-func (s *Snapshot) Edges(r Ref, box geometry.Box, each func(a, b geometry.Point)) {
-	if e := s.table.Get(r); e != nil {
-		outline.Edges(e, box, each)
+// Passes returns the shares of the path from a to b at which it first and last crosses the boundary
+// of the fence of r, if it does: see geometry.MultiPolygon.Passes. ok is false for a deleted fence.
+// It does not allocate.
+func (s *Snapshot) Passes(r Ref, a, b geometry.Point) (first, last float64, ok bool) {
+	e := s.table.Get(r)
+	w, finite := geometry.NewPath(a, b)
+	if e == nil || !finite {
+		return 0, 0, false
 	}
+	return outline.Passes(e, &w)
 }

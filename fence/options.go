@@ -3,6 +3,7 @@ package fence
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
@@ -31,11 +32,14 @@ type Options struct {
 	IDProperty string         // property that gives the key of a Feature without id; "" is none
 	Strict     bool           // refuse what RFC 7946 calls invalid: see Code
 	Limits     geojson.Limits // of documents that LoadDir reads
+
+	// Now is asked when fences are read. Fences that have expired by then are skipped. Nil: none.
+	Now func() time.Time
 }
 
 // Reading is what the options say about reading documents.
 func (o Options) Reading() geojson.ReadOptions {
-	return geojson.ReadOptions{IDProperty: o.IDProperty, Strict: o.Strict, Antimeridian: o.Antimeridian, Limits: o.Limits}
+	return geojson.ReadOptions{IDProperty: o.IDProperty, Strict: o.Strict, Antimeridian: o.Antimeridian, Limits: o.Limits, Now: o.Now}
 }
 
 // checked gives the options with the defaults put in.

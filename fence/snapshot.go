@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"time"
 
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
@@ -38,6 +39,24 @@ func (s *Snapshot) Len() int { return s.table.Fences }
 
 // Bounds is the smallest box around all fences; Empty if there is none.
 func (s *Snapshot) Bounds() geometry.Box { return s.bounds }
+
+// HasSettings reports whether a fence has settings: see geojson.Settings.
+func (s *Snapshot) HasSettings() bool { return s.table.Settings > 0 }
+
+// NextExpiry returns when the first fence expires; zero if none does. It looks at every fence of a
+// set in which one expires.
+func (s *Snapshot) NextExpiry() (first time.Time) {
+	if s.table.Expiring == 0 {
+		return first
+	}
+	for e := range s.table.All() {
+		own := e.Fence.Settings()
+		if own != nil && !own.Expires.IsZero() && (first.IsZero() || own.Expires.Before(first)) {
+			first = own.Expires
+		}
+	}
+	return first
+}
 
 // Stats describes the index.
 func (s *Snapshot) Stats() Stats {

@@ -60,7 +60,7 @@ func TestWithin(t *testing.T) {
 			}
 		}
 		for ref, f := range snap.All() {
-			checkEdges(t, snap, ref, f, rng)
+			checkPasses(t, snap, ref, f, rng)
 		}
 		if got := snap.Within(99, 0, 0, 7); got != 7 {
 			t.Errorf("of no fence: %v", got)
@@ -71,27 +71,18 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// checkEdges compares Edges with all edges that meet a box.
-func checkEdges(t *testing.T, snap *fence.Snapshot, ref fence.Ref, f *fence.Fence, rng *rand.Rand) {
-	for range 200 {
-		box := geometry.Box{MinLon: (rng.Float64() - 0.5) * 0.01, MinLat: (rng.Float64() - 0.5) * 0.01}
-		box.MaxLon, box.MaxLat = box.MinLon+rng.Float64()*0.004, box.MinLat+rng.Float64()*0.004
-		given := map[[2]geometry.Point]bool{}
-		snap.Edges(ref, box, func(a, b geometry.Point) { given[[2]geometry.Point{a, b}] = true })
-		for _, part := range f.Geometry {
-			for _, r := range part {
-				for i, a := range r {
-					b := r[(i+1)%len(r)]
-					edge := geometry.Line{a, b}
-					if edge.Bounds().Intersects(box) && !given[[2]geometry.Point{a, b}] {
-						t.Fatalf("%s: the edge %v-%v is missing of %v", f.Key, a, b, box)
-					}
-					delete(given, [2]geometry.Point{a, b})
-				}
-			}
+// checkPasses compares Passes with that of the area.
+func checkPasses(t *testing.T, snap *fence.Snapshot, ref fence.Ref, f *fence.Fence, rng *rand.Rand) {
+	for range 500 {
+		a := geometry.Point{Lon: (rng.Float64() - 0.5) * 0.01, Lat: (rng.Float64() - 0.5) * 0.01}
+		b := geometry.Point{Lon: a.Lon + (rng.Float64()-0.5)*0.004, Lat: a.Lat + (rng.Float64()-0.5)*0.004}
+		first, last, ok := snap.Passes(ref, a, b)
+		wantFirst, wantLast, want := f.Geometry.Passes(a, b)
+		if first != wantFirst || last != wantLast || ok != want {
+			t.Fatalf("%s: from %v to %v: %v, %v, %v, want %v, %v, %v", f.Key, a, b, first, last, ok, wantFirst, wantLast, want)
 		}
-		if len(given) > 0 {
-			t.Fatalf("%s: %v are no edges", f.Key, given)
-		}
+	}
+	if _, _, ok := snap.Passes(99, geometry.Point{Lon: -1}, geometry.Point{Lon: 1}); ok {
+		t.Error("a fence that is not there is crossed")
 	}
 }

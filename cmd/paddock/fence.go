@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strconv"
 	"syscall"
+	"time"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
@@ -96,7 +97,7 @@ func (f *fenceCmd) check() (o fence.Options, err error) {
 	if f.Zoom < 0 || f.Zoom > fence.MaxZoom {
 		return o, fmt.Errorf("required 0 <= -z <= %d", fence.MaxZoom)
 	}
-	o.Zoom = fence.ZoomLevel(f.Zoom)
+	o.Zoom, o.Now = fence.ZoomLevel(f.Zoom), time.Now
 	if o.Kind, err = fence.ParseKind(f.Kind); err != nil {
 		return o, err
 	}

@@ -24,6 +24,7 @@ const (
 	CodeDuplicateID       Code = "duplicate-id"       // the key is taken: this fence has a suffix
 	CodeInvalidID         Code = "invalid-id"         // an id that is neither string nor number is ignored
 	CodeInvalidProperties Code = "invalid-properties" // properties that are no object are ignored
+	CodeInvalidSetting    Code = "invalid-setting"    // a property that is a setting has an invalid value: ignored
 
 	// Strict refuses a feature with one of these.
 	CodeSelfCrossing Code = "self-crossing" // two edges of a ring cross or overlap
@@ -33,9 +34,11 @@ const (
 	CodeNestedHoles  Code = "nested-holes"  // a hole is within another hole
 	CodePartsOverlap Code = "parts-overlap" // two parts overlap or share an edge
 
-	// No fence comes of a feature with one of these: skipped, as it has neither area nor line.
+	// No fence comes of a feature with one of these: skipped, as it has neither area nor line, or
+	// has expired.
 	CodeNoGeometry Code = "no-geometry" // the geometry is null or absent
 	CodeNotPolygon Code = "not-polygon" // points
+	CodeExpired    Code = "expired"     // the fence has ended: see ReadOptions.Now
 
 	// Refused, as an area would be lost or wrong.
 	CodeGeometryCollection Code = "geometry-collection" // use a MultiPolygon

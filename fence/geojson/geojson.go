@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"time"
 
 	"paddock/fence/geometry"
 )
@@ -27,6 +28,8 @@ type ReadOptions struct {
 	Limits     Limits
 
 	Antimeridian geometry.Antimeridian // what an edge over half the world means; "" is AntimeridianPlanar
+
+	Now func() time.Time // a fence that expires until then is skipped; nil: none is
 }
 
 // Limits bound what a document may ask for. Zeros are the defaults.

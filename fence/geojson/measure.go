@@ -6,9 +6,11 @@ import (
 	"paddock/fence/geometry"
 )
 
-// measured keeps what measuring a fence takes, which is immutable. It is made when first needed.
+// measured keeps the settings of a fence, and what measuring it takes. That is made when first
+// needed, and all of it is immutable.
 type measured struct {
 	sizing, preparing sync.Once
+	settings          *Settings // nil: none
 	inradius          float64
 	buffer            float64
 	area              *geometry.PreparedArea // nil for one of few vertices
@@ -18,8 +20,13 @@ type measured struct {
 // fewVertices is how many vertices an area may have to be measured as it is.
 const fewVertices = 32
 
-// Keep makes the fence remember its measures. Its set calls it before the fence is published.
-func (f *Fence) Keep() { f.measured = new(measured) }
+// Keep makes the fence remember its settings and its measures. Its set calls it before
+// the fence is published.
+func (f *Fence) Keep() {
+	m := new(measured)
+	m.settings, _ = readSettings(f.Properties)
+	f.measured = m
+}
 
 // prepared returns what distances are measured with.
 func (f *Fence) prepared() *measured {

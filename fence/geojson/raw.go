@@ -194,7 +194,11 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 		return Fence{}, nil, err
 	}
 	f.Geometry, f.Lines = area.parts, area.lines
-	findings = append(findings, area.findings...)
+	settings, wrong := readSettings(f.Properties)
+	if now := fr.options.Now; now != nil && settings.Ended(now()) {
+		return Fence{}, nil, f.expired(settings.Expires)
+	}
+	findings = append(append(findings, area.findings...), wrong...)
 	for _, fd := range findings {
 		if fd.Fatal || fr.options.Strict && fd.Code.strict() {
 			fd.Key, fd.Fatal = f.Key, true

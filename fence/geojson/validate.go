@@ -75,6 +75,7 @@ func (f *Fence) Check(strict bool) ([]Finding, error) {
 	} else {
 		findings = Validate(f.Geometry)
 	}
+	findings = append(findings, f.checkSettings()...)
 	for _, fd := range findings {
 		if fd.Fatal || strict && fd.Code.strict() {
 			fd.Key, fd.Fatal = f.Key, true

@@ -203,7 +203,7 @@ func (w *Path) Passes(mp MultiPolygon) (first, last float64, ok bool) { return w
 // PassesParts is Passes, given the boxes around all parts, which spare a look at most parts of an
 // area of many.
 func (w *Path) PassesParts(mp MultiPolygon, boxes []Box) (first, last float64, ok bool) {
-	var few [16]turn
+	var few [16]Turn
 	turns, held := few[:0], 0
 	around := w.Boxes()
 	for i, part := range mp {
@@ -231,36 +231,50 @@ func (w *Path) PassesParts(mp MultiPolygon, boxes []Box) (first, last float64, o
 	return union(turns, held)
 }
 
-// turn is a crossing of the boundary of a part: 1 goes in, -1 goes out.
-type turn struct {
+// Turn is a crossing of the boundary of a part: 1 goes in, -1 goes out.
+type Turn struct {
 	share float64
 	into  int
 }
 
-func byShare(x, y turn) int {
+func byShare(x, y Turn) int {
 	// At one place the path comes into one part before it leaves another.
 	return cmp.Or(cmp.Compare(x.share, y.share), cmp.Compare(y.into, x.into))
 }
 
 // turns appends the crossings of a part's edges.
-func (w *Path) turns(dst []turn, pg Polygon) []turn {
+func (w *Path) turns(dst []Turn, pg Polygon) []Turn {
 	for _, r := range pg {
 		if len(r) == 0 {
 			continue
 		}
 		a := r[len(r)-1]
 		for _, b := range r {
-			if c, ok := w.Cross(a, b); ok {
-				dst = append(dst, turn{share: c.Share})
-			}
+			dst = w.AppendTurn(dst, a, b)
 			a = b
 		}
 	}
 	return dst
 }
 
+// AppendTurn appends the crossing of the edge p-q, if there is one.
+func (w *Path) AppendTurn(dst []Turn, p, q Point) []Turn {
+	if c, ok := w.Cross(p, q); ok {
+		dst = append(dst, Turn{share: c.Share})
+	}
+	return dst
+}
+
+// Ends is Passes for an area of one part, given the crossings of all its edges, which it sorts.
+func Ends(turns []Turn) (first, last float64, ok bool) {
+	if turns = cancelled(turns, 0); len(turns) == 0 {
+		return 0, 0, false
+	}
+	return turns[0].share, turns[len(turns)-1].share, true
+}
+
 // cancelled sorts turns[from:] and takes out pairs at one place, such as those of a spike.
-func cancelled(turns []turn, from int) []turn {
+func cancelled(turns []Turn, from int) []Turn {
 	slices.SortFunc(turns[from:], byShare)
 	kept := turns[:from]
 	for _, t := range turns[from:] {
@@ -274,7 +288,7 @@ func cancelled(turns []turn, from int) []turn {
 }
 
 // into gives the turns of a part their directions, which alternate.
-func into(turns []turn, first int) {
+func into(turns []Turn, first int) {
 	for i := range turns {
 		turns[i].into = first
 		first = -first
@@ -283,7 +297,7 @@ func into(turns []turn, first int) {
 
 // union returns the first and the last of the turns at which the path leaves all parts, or comes
 // from none, given the number of parts that it begins in.
-func union(turns []turn, held int) (first, last float64, ok bool) {
+func union(turns []Turn, held int) (first, last float64, ok bool) {
 	slices.SortFunc(turns, byShare)
 	for _, t := range turns {
 		before := held

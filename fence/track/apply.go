@@ -21,6 +21,7 @@ type rare struct {
 	held     []held // by time of the fix
 	outliers outliers
 	marks    []mark // of rules
+	passages []passage
 }
 
 // noRare and noExtra are those of an object that has none of it. They are not changed.
@@ -126,7 +127,7 @@ func (x *extra) isEmpty() bool {
 	return len(x.pending)+x.slot == 0 && x.rare.isEmpty()
 }
 
-func (r *rare) isEmpty() bool { return len(r.held)+len(r.marks)+r.outliers.count == 0 }
+func (r *rare) isEmpty() bool { return len(r.held)+len(r.marks)+len(r.passages)+r.outliers.count == 0 }
 
 func (o *object) isHolding() bool { return len(o.held) > 0 }
 

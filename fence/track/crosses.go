@@ -11,13 +11,26 @@ import (
 // detectCross adds the events of fences that the path between two fixes passes through or over.
 func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c *cause) {
 	silent := t.ttl > 0 && c.heard+t.ttl <= s.now
-	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap || t.ignores(o.accuracy()) {
+	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap {
+		o.dropPassages(set.ID)
+		return
+	}
+	if !t.own && t.ignores(o.accuracy()) {
 		return
 	}
 	s.refs = set.Snapshot.AppendAlong(s.refs[:0], c.from, o.point)
 	for _, ref := range s.refs {
 		f := set.Snapshot.Fence(ref)
+		t := t
+		if t.own {
+			own := t.of(f)
+			if t = &own; t.ignores(o.accuracy()) || o.heightIn(f, t) != fits {
+				continue
+			}
+		}
 		switch {
+		case f.OnlyCrossed() && t.measures():
+			s.passLine(o, set, x, ref, f, c)
 		case !s.tells(o, x, rule.Cross, f):
 		case f.OnlyCrossed():
 			s.crossLine(o, set, x, ref, f, c)
@@ -25,6 +38,7 @@ func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c
 			s.crossArea(o, set, ref, f, c)
 		}
 	}
+	s.confirmPassages(o, set, x, t)
 }
 
 // isBeside reports whether both fixes are outside of a fence, by the margin of the policy.
@@ -39,7 +53,7 @@ func (o *object) isBeside(t *terms, f *fence.Fence, c *cause) bool {
 }
 
 func (s *Shard) crossArea(o *object, set *TrackedSet, ref fence.Ref, f *fence.Fence, c *cause) {
-	first, last, ok := f.Geometry.Passes(c.from, o.point)
+	first, last, ok := set.Snapshot.Passes(ref, c.from, o.point)
 	if !ok {
 		return
 	}
@@ -53,10 +67,7 @@ func (s *Shard) crossArea(o *object, set *TrackedSet, ref fence.Ref, f *fence.Fe
 func (s *Shard) crossLine(o *object, set *TrackedSet, x *setScope, ref fence.Ref, f *fence.Fence, c *cause) {
 	s.crossings = f.Lines.AppendCrossings(s.crossings[:0], c.from, o.point)
 	for _, cr := range s.crossings {
-		direction := rule.Right
-		if cr.ToLeft {
-			direction = rule.Left
-		}
+		direction := directionOf(cr)
 		if !s.tellsDirection(o, x, f, direction) {
 			continue
 		}

@@ -27,6 +27,8 @@ type change struct {
 type detail struct {
 	left      Millis
 	direction rule.Direction
+	passed    bool // path is that of the event
+	path
 }
 
 // begin empties the scratch for the memberships, pending changes and events of an object.
@@ -41,6 +43,7 @@ func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
 	if c.edited {
 		s.view = s.era.view
 		s.reveal(o, o.scope, &c)
+		s.keepPassages(o)
 	}
 	if len(o.marks) > 0 {
 		s.forget(o, &c)
@@ -183,7 +186,7 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		return events
 	}
 	fleet, id := s.nameOf(o)
-	slices.SortFunc(s.changes, func(a, b change) int { return a.compare(&b) })
+	slices.SortStableFunc(s.changes, func(a, b change) int { return a.compare(&b) }) // of one line in their order
 	for i := range s.changes {
 		ch := &s.changes[i]
 		o.seq++
@@ -196,7 +199,7 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		}
 		e := Event{
 			Kind: ch.kind, Reason: ch.reason, Set: ch.set.Name, Fence: ch.fence, Rule: ch.rule,
-			Fleet: fleet, ID: id, Props: o.properties(), Point: o.point,
+			Fleet: fleet, ID: id, Props: o.properties(), Point: o.point, Altitude: o.altitude(),
 			At: ch.at, Time: c.time, Since: ch.since,
 			Arrived: c.arrived, Seq: o.seq, Visit: visit, Left: ch.left, Direction: ch.direction,
 		}
@@ -205,6 +208,9 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		}
 		if c.reason == Move && c.isFix() {
 			e.Prev, e.HasPrev = c.from, true
+		}
+		if ch.passed {
+			e.Prev, e.Point, e.Altitude = ch.path.from, ch.path.to, ch.path.altitude
 		}
 		events = append(events, e)
 	}

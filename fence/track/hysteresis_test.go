@@ -211,6 +211,10 @@ func (w *world) line(input string) string {
 		w.setRules(strings.Join(words[2:], " "))
 		return w.edit(w.view(), track.Millis(seconds*1000))
 	}
+	if words[1] == "props" {
+		w.setProperties(strings.Join(words[2:], " "))
+		return w.edit(w.view(), track.Millis(seconds*1000))
+	}
 	p := at("o", seconds, 0, 0)
 	for i := 1; i < len(words); i++ {
 		word, next := words[i], ""
@@ -221,6 +225,15 @@ func (w *world) line(input string) string {
 		case word == "at":
 			scan(w.t, next, "%f", &p.Lon)
 			p.Lon *= metre
+			i++
+		case word == "north":
+			scan(w.t, next, "%f", &p.Lat)
+			p.Lat *= metre
+			i++
+		case word == "up":
+			var altitude float64
+			scan(w.t, next, "%f", &altitude)
+			p.Altitude = track.Measured(altitude)
 			i++
 		case strings.HasPrefix(word, "±"):
 			var accuracy float64

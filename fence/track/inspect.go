@@ -18,7 +18,7 @@ type Object struct {
 	Arrived   Millis
 	State     State
 
-	Accuracy, Speed, Heading Measure
+	Accuracy, Speed, Heading, Altitude Measure
 
 	Fences  []Visit   // ascending by set, then load order
 	Pending []Pending // in the same order
@@ -121,7 +121,7 @@ func (s *Shard) describe(o *object) Object {
 	d := Object{
 		Fleet: strings.Clone(fleet), ID: strings.Clone(id), Props: o.properties(), Point: o.point,
 		Time: o.time, Arrived: o.arrived, State: o.state(),
-		Accuracy: o.accuracy(), Speed: o.speed(), Heading: o.heading(),
+		Accuracy: o.accuracy(), Speed: o.speed(), Heading: o.heading(), Altitude: o.altitude(),
 	}
 	for _, m := range s.membersOf(o) {
 		set := o.era.view.find(m.set)

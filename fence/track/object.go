@@ -44,7 +44,7 @@ type object struct {
 	arrived Millis
 	seq     uint64 // events so far
 
-	measures [3]float32 // accuracy, speed, heading
+	measures [4]float32 // accuracy, speed, heading, altitude
 	anchor   spot       // where it has been standing, if it has
 	handle   uint32
 	name     uint32 // in Shard.texts
@@ -104,7 +104,7 @@ func (o *object) take(p *Position, arrived Millis) {
 		o.stood = uint16(min(Millis(o.stood)+p.Time-o.time, mostStood))
 	}
 	o.time, o.arrived = p.Time, arrived
-	o.report(p.Accuracy, p.Speed, p.Heading)
+	o.report(p.Accuracy, p.Speed, p.Heading, p.Altitude)
 	if p.Props != nil {
 		props := p.Props
 		o.props = &props
@@ -112,9 +112,9 @@ func (o *object) take(p *Position, arrived Millis) {
 }
 
 // report stores what the device measured.
-func (o *object) report(accuracy, speed, heading Measure) {
+func (o *object) report(accuracy, speed, heading, altitude Measure) {
 	o.known = 0
-	for i, m := range [...]Measure{accuracy, speed, heading} {
+	for i, m := range [...]Measure{accuracy, speed, heading, altitude} {
 		if o.measures[i] = m.Value; m.Known {
 			o.known |= 1 << i
 		}
@@ -125,6 +125,7 @@ func (o *object) measure(i int) Measure { return Measure{o.measures[i], o.known>
 func (o *object) accuracy() Measure     { return o.measure(0) }
 func (o *object) speed() Measure        { return o.measure(1) }
 func (o *object) heading() Measure      { return o.measure(2) }
+func (o *object) altitude() Measure     { return o.measure(3) }
 
 // properties returns the object's properties, nil if none are known.
 func (o *object) properties() json.RawMessage {

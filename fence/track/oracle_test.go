@@ -50,6 +50,7 @@ type oracleObject struct {
 	hour     track.Millis     // of the last flip that it followed
 	held     []waitingFix     // by their time
 	outliers []track.Position // in a row, each fits the one before
+	passages map[fenceName]*oraclePassage
 }
 
 type fenceName struct{ set, key string }
@@ -121,11 +122,11 @@ func (o *oracle) delete(set, key string) {
 	o.fences = slices.DeleteFunc(o.fences, func(g oracleFence) bool { return g.set == set && g.fence.Key == key })
 }
 
-// holding returns the fences that hold a point.
-func (o *oracle) holding(p geometry.Point) map[fenceName]oracleFence {
+// holding returns the fences that hold a fix.
+func (o *oracle) holding(p *track.Position) map[fenceName]oracleFence {
 	in := map[fenceName]oracleFence{}
 	for _, f := range o.fences {
-		if holds(f.fence.Geometry, p) {
+		if o.isIn(f, p) {
 			in[fenceName{f.set, f.fence.Key}] = f
 		}
 	}
@@ -146,7 +147,10 @@ type happening struct {
 
 	rule    string
 	left    track.Millis
-	inVisit bool // visit is that of the fence
+	path    []track.Position // of the event, if not the last two
+	inVisit bool             // visit is that of the fence
+
+	direction rule.Direction
 }
 
 // telling is what the events of one moment have in common.
@@ -169,7 +173,7 @@ func rankOf(k track.Kind) int {
 
 // tell orders what happened to an object by kind, time and load order, and numbers it.
 func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) (lines []string) {
-	slices.SortFunc(all, func(a, b happening) int {
+	slices.SortStableFunc(all, func(a, b happening) int {
 		return cmp.Or(
 			cmp.Compare(rankOf(a.kind), rankOf(b.kind)), cmp.Compare(a.at, b.at),
 			slices.Compare(a.order[:], b.order[:]), cmp.Compare(a.rule, b.rule),
@@ -186,12 +190,16 @@ func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) 
 		e := &track.Event{
 			ID: id, Kind: h.kind, Reason: h.reason, Point: pointOf(&obj.last), At: h.at, Time: t.time,
 			Since: h.since, Seq: obj.seq, Visit: h.visit, Props: obj.props, Arrived: t.arrived, Rule: h.rule, Left: h.left,
+			Altitude: obj.last.Altitude,
 		}
 		if h.inVisit {
 			e.Visit = obj.in[h.name].seq
 		}
 		if t.prev != nil {
 			e.Prev, e.HasPrev = *t.prev, true
+		}
+		if e.Direction = h.direction; h.path != nil {
+			e.Prev, e.Point, e.Altitude = pointOf(&h.path[0]), pointOf(&h.path[1]), h.path[1].Altitude
 		}
 		lines = append(lines, describe(e, h.name))
 	}
@@ -206,8 +214,8 @@ func describe(e *track.Event, f fenceName) string {
 	if e.HasPrev {
 		from = fmt.Sprint(e.Prev)
 	}
-	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s rule %s left %d",
-		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props, e.Rule, e.Left)
+	return fmt.Sprintf("%s#%d %v %s/%s %v at %d t %d arrived %d since %d visit %d from %s to %v props %s rule %s left %d altitude %v %v",
+		e.ID, e.Seq, e.Kind, f.set, f.key, e.Reason, e.At, e.Time, e.Arrived, e.Since, e.Visit, from, e.Point, e.Props, e.Rule, e.Left, e.Altitude, e.Direction)
 }
 
 // exits ends the visits to some sets, all for one reason, and forgets what was contrary there.
@@ -276,7 +284,10 @@ func (o *oracle) edit(now track.Millis, change func()) (lines []string) {
 	o.hour = o.now
 	for _, id := range slices.Sorted(maps.Keys(o.objects)) {
 		obj := o.objects[id]
-		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool { return o.policies[name.set] != before.policies[name.set] })
+		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool {
+			return o.policies[name.set] != before.policies[name.set] || !o.isAsBefore(name, before.fences)
+		})
+		maps.DeleteFunc(obj.passages, func(name fenceName, _ *oraclePassage) bool { return !o.keepsPassage(obj, name, before, o.now) })
 		if !maps.Equal(o.policies, before.policies) { // a TTL may have passed
 			lines = append(lines, o.due(id, obj)...)
 		}
@@ -301,7 +312,7 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 	for name, v := range obj.in {
 		order[name] = v.order
 	}
-	after, rules := o.holding(pointOf(&obj.last)), o.rules
+	after, rules := o.holding(&obj.last), o.rules
 	for _, set := range sets {
 		o.rules = before.rules
 		was := o.isTracked(obj.id, set)
@@ -320,7 +331,7 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 				reason = track.FenceRemoved
 			case !is:
 				reason = track.RuleRemoved
-			case same || o.isSilentIn(obj, set) || held:
+			case same || o.isSilentIn(obj, set) || held || o.isUnsaid(name, &obj.last):
 				if !same {
 					delete(obj.contrary, name)
 				}
@@ -359,6 +370,22 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 	return append(all, o.forget(obj, before.rules, why, order, o.now, o.now, o.now)...)
 }
 
+// isAsBefore reports whether a fence is still judged by the settings that it had.
+func (o *oracle) isAsBefore(name fenceName, before []oracleFence) bool {
+	find := func(all []oracleFence) int {
+		return slices.IndexFunc(all, func(f oracleFence) bool { return f.set == name.set && f.fence.Key == name.key })
+	}
+	i, k := find(before), find(o.fences)
+	return i >= 0 && k >= 0 && isAlike(&before[i].fence, &o.fences[k].fence)
+}
+
+// isUnsaid reports whether a fix does not say whether a fence holds it.
+func (o *oracle) isUnsaid(name fenceName, p *track.Position) bool {
+	f := o.named(name)
+	_, known := o.altitudeFits(f, p)
+	return !known && !isLine(&f.fence)
+}
+
 func (o *oracle) isSilentIn(obj *oracleObject, set string) bool {
 	ttl := o.ttl(set)
 	return ttl > 0 && obj.arrived+ttl <= o.now
@@ -368,7 +395,8 @@ func (o *oracle) isSilentIn(obj *oracleObject, set string) bool {
 func (o *oracle) sameAs(f oracleFence, others []oracleFence) (there, same bool) {
 	for _, g := range others {
 		if g.set == f.set && g.order == f.order {
-			return true, reflect.DeepEqual(g.fence.Geometry, f.fence.Geometry)
+			return true, reflect.DeepEqual(g.fence.Geometry, f.fence.Geometry) && reflect.DeepEqual(g.fence.Lines, f.fence.Lines) &&
+				sameHeights(&g.fence, &f.fence)
 		}
 	}
 	return false, false

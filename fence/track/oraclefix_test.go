@@ -14,7 +14,7 @@ func (o *oracle) apply(p *track.Position) (track.Outcome, []string) {
 	obj, known := o.objects[p.ID]
 	if !known {
 		o.now = max(o.now, p.Arrived)
-		obj = &oracleObject{id: p.ID, hour: o.now, marks: map[ruleMark]ruleState{}, seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}}
+		obj = &oracleObject{id: p.ID, hour: o.now, marks: map[ruleMark]ruleState{}, seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}, passages: map[fenceName]*oraclePassage{}}
 		o.objects[p.ID] = obj
 		return track.Accepted, o.accept(obj, p, true, true)
 	}
@@ -89,12 +89,12 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 	if p.Props != nil {
 		obj.props = p.Props
 	}
-	held := o.holding(pointOf(p))
+	held := o.holding(p)
 	var all []happening
 	for _, f := range o.fences {
 		name := fenceName{f.set, f.fence.Key}
-		policy := o.policy(f.set)
-		if ignores(policy, p) || !o.isTracked(p.ID, f.set) {
+		policy := o.policyFor(f)
+		if ignores(policy, p) || o.isUnsaid(name, p) || !o.isTracked(p.ID, f.set) {
 			continue
 		}
 		v, member := obj.in[name]
@@ -107,7 +107,8 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 			c = &contrary{enters: !member, crossed: p.Time, order: orderOf(f)}
 			obj.contrary[name] = c
 			ttl := o.ttl(f.set)
-			if silent := unseen || ttl > 0 && heard+ttl <= o.now; !silent {
+			silent := unseen || ttl > 0 && heard+ttl <= o.now
+			if aloft := member && holds(f.fence.Geometry, pointOf(p)); !silent && !aloft {
 				c.crossed = crossing(f.fence.Geometry, pointOf(&from), pointOf(p), from.Time, p.Time, maxGap(policy))
 			}
 		}
@@ -137,10 +138,10 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 		reason, previous = track.FirstSeen, nil
 	}
 	all = append(all, o.forget(obj, o.rules, func(fenceName) track.Reason { return reason }, order, o.hourOf(obj), o.hourOf(obj), p.Time)...)
-	all = append(all, o.detect(obj, previous, reason, func(set string) bool {
-		policy, ttl := o.policy(set), o.ttl(set)
+	all = append(all, o.detect(obj, previous, reason, func(f oracleFence) (known bool) {
+		policy, ttl := o.policyFor(f), o.ttl(f.set)
 		silent := unseen || ttl > 0 && heard+ttl <= o.now
-		return !silent && p.Time-from.Time <= maxGap(policy) && !ignores(policy, p)
+		return !silent && p.Time-from.Time <= maxGap(policy)
 	}, all)...)
 	t := telling{time: p.Time, arrived: p.Arrived}
 	if !first {
@@ -193,7 +194,10 @@ func weigh(f oracleFence, policy track.Policy, p *track.Position, enters bool, n
 		margin, sure = min(margin, quarter), min(sure, quarter)
 	}
 	c := contraryFix{time: p.Time, arrived: now, counts: true}
-	distance := boundaryDistance(f.fence.Geometry, pointOf(p))
+	if !enters && holds(f.fence.Geometry, pointOf(p)) { // it is above or below
+		return c
+	}
+	distance := distanceTo(&f.fence, pointOf(p))
 	if margin > 0 {
 		c.counts = atLeast(distance, margin)
 	}
@@ -250,7 +254,7 @@ func (o *oracle) nextDue(id string, obj *oracleObject) (at track.Millis, do func
 		}
 	}
 	for name, c := range obj.contrary {
-		policy := o.policy(name.set)
+		policy := o.policyFor(o.named(name))
 		if after := c.after(policy); after > 0 && c.isEnough(policy) {
 			t := c.fixes[0].arrived + after
 			earlier(t, func() []string { return o.elapse(id, obj, t) })
@@ -314,7 +318,7 @@ func (o *oracle) silence(id string, obj *oracleObject, ttl track.Millis) []strin
 func (o *oracle) elapse(id string, obj *oracleObject, at track.Millis) []string {
 	var all []happening
 	for name, c := range maps.Clone(obj.contrary) {
-		policy := o.policy(name.set)
+		policy := o.policyFor(o.named(name))
 		if after := c.after(policy); after > 0 && c.isEnough(policy) && c.fixes[0].arrived+after <= at {
 			delete(obj.contrary, name)
 			all = append(all, o.change(obj, name, c, obj.in[name], o.hourOf(obj))...)
@@ -390,6 +394,9 @@ func (o *oracle) flip(obj *oracleObject, at track.Millis) []string {
 	for name, v := range obj.in {
 		order[name] = v.order
 	}
+	maps.DeleteFunc(obj.passages, func(name fenceName, _ *oraclePassage) bool {
+		return !o.keepsPassage(obj, name, change0{o.fences, o.rules, o.policies}, at)
+	})
 	all := o.reveal(obj, o.rules, o.fences, at-1, at)
 	all = append(all, o.forget(obj, o.rules, nil, order, at-1, at, at)...)
 	return o.tell(obj.id, obj, all, telling{time: at, arrived: at})

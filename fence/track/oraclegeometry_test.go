@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"paddock/fence/geometry"
 	"paddock/fence/track"
@@ -41,54 +42,24 @@ func holds(area geometry.MultiPolygon, p geometry.Point) bool {
 
 // crossing returns the time of the last crossing of the path from a to b with the boundary.
 func crossing(area geometry.MultiPolygon, a, b geometry.Point, from, to, maxGap track.Millis) track.Millis {
-	if to-from > maxGap || max(a.Lon, b.Lon)-min(a.Lon, b.Lon) > 180 {
+	_, last := pathThrough(area, a, b)
+	if to-from > maxGap || last < 0 {
 		return to
 	}
-	var last *big.Rat
-	for _, polygon := range area {
-		for _, ring := range polygon {
-			for i, p := range ring {
-				q := ring[(i+1)%len(ring)]
-				if u := meeting(a, b, p, q); u != nil && (last == nil || u.Cmp(last) > 0) {
-					last = u
-				}
-			}
-		}
-	}
-	if last == nil {
-		return to
-	}
-	share, _ := last.Float64() // rounding is part of the definition
-	return from + track.Millis(math.Round(share*float64(to-from)))
+	return from + track.Millis(math.Round(last*float64(to-from))) // rounding is part of the definition
 }
 
-// meeting returns the share of a-b at which it meets p-q; nil if it does not, or is parallel.
-func meeting(a, b, p, q geometry.Point) *big.Rat {
-	if max(p.Lon, q.Lon) < min(a.Lon, b.Lon) || min(p.Lon, q.Lon) > max(a.Lon, b.Lon) ||
-		max(p.Lat, q.Lat) < min(a.Lat, b.Lat) || min(p.Lat, q.Lat) > max(a.Lat, b.Lat) {
-		return nil
-	}
-	return meetingOf(difference(b.Lon, a.Lon), difference(b.Lat, a.Lat), difference(q.Lon, p.Lon), difference(q.Lat, p.Lat),
-		difference(p.Lon, a.Lon), difference(p.Lat, a.Lat))
-}
-
-// meetingOf is meeting for a path d and an edge e that begins f away from the path.
-func meetingOf(dx, dy, ex, ey, fx, fy *big.Rat) *big.Rat {
+// meetingOf returns the shares of a path d and of an edge e at which they meet, if they were
+// longer. The edge begins f away from the path. They are nil for parallels.
+func meetingOf(dx, dy, ex, ey, fx, fy *big.Rat) (u, v *big.Rat) {
 	cross := func(x1, y1, x2, y2 *big.Rat) *big.Rat {
 		return new(big.Rat).Sub(new(big.Rat).Mul(x1, y2), new(big.Rat).Mul(y1, x2))
 	}
 	det := cross(dx, dy, ex, ey)
 	if det.Sign() == 0 {
-		return nil
+		return nil, nil
 	}
-	u := new(big.Rat).Quo(cross(fx, fy, ex, ey), det)
-	v := new(big.Rat).Quo(cross(fx, fy, dx, dy), det)
-	for _, share := range []*big.Rat{u, v} {
-		if share.Sign() < 0 || share.Cmp(big.NewRat(1, 1)) > 0 {
-			return nil
-		}
-	}
-	return u
+	return new(big.Rat).Quo(cross(fx, fy, ex, ey), det), new(big.Rat).Quo(cross(fx, fy, dx, dy), det)
 }
 
 func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
@@ -102,46 +73,89 @@ func quotient(a, b, c, d float64) *big.Rat {
 
 // pathThrough returns the shares of the path from a to b at which it first and last crosses the
 // boundary, -1 if it does not. All points of the path are moved by less than any number to the
-// east, and by even less to the north.
+// east, and by even less to the north. Two crossings of one part at one place are none, and where
+// another part goes on there is no boundary.
 func pathThrough(area geometry.MultiPolygon, a, b geometry.Point) (first, last float64) {
-	tiny := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 200))
-	tinier := new(big.Rat).Mul(tiny, tiny)
-	first, last = -1, -1
+	var shares []float64
 	for _, polygon := range area {
+		crossed := map[float64]int{}
 		for _, ring := range polygon {
 			for i, p := range ring {
-				u := movedMeeting(a, b, p, ring[(i+1)%len(ring)], tiny, tinier)
-				if u == nil {
-					continue
+				if u, crosses := movedMeeting(a, b, p, ring[(i+1)%len(ring)]); crosses {
+					crossed[u]++
 				}
-				share, _ := u.Float64()
-				share = min(max(share, 0), 1)
-				if first < 0 || share < first {
-					first = share
-				}
-				last = max(last, share)
 			}
 		}
+		for share, n := range crossed {
+			if n%2 == 1 {
+				shares = append(shares, share)
+			}
+		}
+	}
+	slices.Sort(shares)
+	shares = slices.Compact(shares)
+	first, last = -1, -1
+	for i, share := range shares {
+		if len(area) > 1 {
+			before, behind := 0.0, 1.0
+			if i > 0 {
+				before = shares[i-1]
+			}
+			if i+1 < len(shares) {
+				behind = shares[i+1]
+			}
+			if holds(area, along(a, b, (before+share)/2)) == holds(area, along(a, b, (share+behind)/2)) {
+				continue
+			}
+		}
+		if first < 0 {
+			first = share
+		}
+		last = share
 	}
 	return first, last
 }
 
-// movedMeeting is meeting for a path that is moved.
-func movedMeeting(a, b, p, q geometry.Point, east, north *big.Rat) *big.Rat {
+// along returns the place at a share of a path.
+func along(a, b geometry.Point, share float64) geometry.Point {
+	return geometry.Point{Lon: a.Lon + share*(b.Lon-a.Lon), Lat: a.Lat + share*(b.Lat-a.Lat)}
+}
+
+// The distances that a path is moved by, to the east and to the north.
+var (
+	tiny   = new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 200))
+	tinier = new(big.Rat).Mul(tiny, tiny)
+)
+
+// movedMeeting returns the share at which a path meets p-q, if it does when it is moved.
+func movedMeeting(a, b, p, q geometry.Point) (share float64, ok bool) {
 	if max(p.Lon, q.Lon) < min(a.Lon, b.Lon) || min(p.Lon, q.Lon) > max(a.Lon, b.Lon) ||
 		max(p.Lat, q.Lat) < min(a.Lat, b.Lat) || min(p.Lat, q.Lat) > max(a.Lat, b.Lat) {
-		return nil
+		return 0, false
 	}
+	dx, dy := difference(b.Lon, a.Lon), difference(b.Lat, a.Lat)
+	ex, ey := difference(q.Lon, p.Lon), difference(q.Lat, p.Lat)
 	fx, fy := difference(p.Lon, a.Lon), difference(p.Lat, a.Lat)
-	return meetingOf(difference(b.Lon, a.Lon), difference(b.Lat, a.Lat), difference(q.Lon, p.Lon), difference(q.Lat, p.Lat),
-		fx.Sub(fx, east), fy.Sub(fy, north))
+	at, _ := meetingOf(dx, dy, ex, ey, fx, fy)
+	for _, u := range both(meetingOf(dx, dy, ex, ey, fx.Sub(fx, tiny), fy.Sub(fy, tinier))) {
+		if u == nil || u.Sign() < 0 || u.Cmp(big.NewRat(1, 1)) > 0 {
+			return 0, false
+		}
+	}
+	share, _ = at.Float64()
+	return min(max(share, 0), 1), true
 }
+
+func both(u, v *big.Rat) [2]*big.Rat { return [2]*big.Rat{u, v} }
+
+// tooNear ends a history in which the rounding of a distance would decide.
+type tooNear string
 
 // atLeast reports whether a distance is at least a limit. It does not decide when the rounding of
 // the distance would.
 func atLeast(distance, limit float64) bool {
 	if math.Abs(distance-limit) < 1e-5 {
-		panic(fmt.Sprintf("a distance of %v is too near to the limit %v: draw other numbers", distance, limit))
+		panic(tooNear(fmt.Sprintf("a distance of %v is too near to the limit %v", distance, limit)))
 	}
 	return distance > limit
 }
@@ -163,6 +177,15 @@ func (p plane) of(q geometry.Point) (x, y float64) {
 	return (q.Lon - p.at.Lon) * p.east, (q.Lat - p.at.Lat) * p.north
 }
 
+// toEdge is the distance from the place where the plane touches to the nearest place of an edge.
+func (p plane) toEdge(a, b geometry.Point) float64 {
+	ax, ay := p.of(a)
+	bx, by := p.of(b)
+	dx, dy := bx-ax, by-ay
+	u := min(max(-(ax*dx+ay*dy)/(dx*dx+dy*dy), 0), 1)
+	return math.Hypot(ax+u*dx, ay+u*dy)
+}
+
 // span is the distance of two places.
 func span(a, b geometry.Point) float64 { return math.Hypot(planeAt(a).of(b)) }
 
@@ -172,11 +195,7 @@ func boundaryDistance(area geometry.MultiPolygon, p geometry.Point) float64 {
 	for _, polygon := range area {
 		for _, ring := range polygon {
 			for i := range ring {
-				ax, ay := plane.of(ring[i])
-				bx, by := plane.of(ring[(i+1)%len(ring)])
-				dx, dy := bx-ax, by-ay
-				u := min(max(-(ax*dx+ay*dy)/(dx*dx+dy*dy), 0), 1)
-				nearest = min(nearest, math.Hypot(ax+u*dx, ay+u*dy))
+				nearest = min(nearest, plane.toEdge(ring[i], ring[(i+1)%len(ring)]))
 			}
 		}
 	}
@@ -187,7 +206,7 @@ func (f oracleFence) inradius() float64 {
 	if f.measured > 0 {
 		return f.measured
 	}
-	return squareInradius(f.fence.Geometry)
+	return inradiusOf(&f.fence)
 }
 
 // squareInradius is the radius of the circle in a square of degrees.

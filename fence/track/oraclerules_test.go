@@ -154,7 +154,7 @@ func reasonOf(r *oracleRule, others *[]oracleRule, open []oracleRule, ifNone, if
 }
 
 // detect tells what rules ask for at a fix.
-func (o *oracle) detect(obj *oracleObject, from *track.Position, reason track.Reason, pathKnown func(set string) bool, changes []happening) (all []happening) {
+func (o *oracle) detect(obj *oracleObject, from *track.Position, reason track.Reason, pathKnown func(f oracleFence) bool, changes []happening) (all []happening) {
 	for _, set := range sets {
 		for _, r := range o.rulesOf(o.rules, obj.id, set, o.hourOf(obj)) {
 			for name, v := range obj.in {
@@ -169,7 +169,11 @@ func (o *oracle) detect(obj *oracleObject, from *track.Position, reason track.Re
 		}
 		for _, f := range o.fences {
 			name := fenceName{set, f.fence.Key}
-			if _, in := obj.in[name]; f.set != set || in || from == nil || !pathKnown(set) || !o.tells(obj, f, rule.Cross, o.hourOf(obj)) {
+			if f.set == set && from != nil && isLine(&f.fence) {
+				all = append(all, o.crossLine(obj, f, from, pathKnown(f))...)
+				continue
+			}
+			if _, in := obj.in[name]; f.set != set || in || from == nil || !pathKnown(f) || !o.tells(obj, f, rule.Cross, o.hourOf(obj)) {
 				continue
 			}
 			if first, last, ok := o.passes(f, from, &obj.last); ok {
@@ -182,14 +186,20 @@ func (o *oracle) detect(obj *oracleObject, from *track.Position, reason track.Re
 
 // passes says when the path between two fixes that are beside a fence passes through it.
 func (o *oracle) passes(f oracleFence, from, to *track.Position) (first, last track.Millis, ok bool) {
-	margin, _ := marginsOf(o.policy(f.set), to)
+	if fits, known := o.altitudeFits(f, to); !fits || !known {
+		return 0, 0, false
+	}
+	if ignores(o.policyFor(f), to) {
+		return 0, 0, false
+	}
+	margin, _ := marginsOf(o.policyFor(f), to)
 	for _, p := range []*track.Position{from, to} {
-		if holds(f.fence.Geometry, pointOf(p)) || margin > 0 && !atLeast(boundaryDistance(f.fence.Geometry, pointOf(p)), margin) {
+		if holds(f.fence.Geometry, pointOf(p)) || margin > 0 && !atLeast(distanceTo(&f.fence, pointOf(p)), margin) {
 			return 0, 0, false
 		}
 	}
 	a, b := pathThrough(f.fence.Geometry, pointOf(from), pointOf(to))
-	if a < 0 || b-a < 1e-30 { // it only touches the fence, but for the move
+	if a < 0 {
 		return 0, 0, false
 	}
 	at := func(share float64) track.Millis {

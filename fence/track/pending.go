@@ -24,15 +24,24 @@ type pending struct {
 // timed reports whether nothing but time is missing.
 func (p *pending) timed() bool { return p.enough && p.due != 0 }
 
+// turn is a change of a membership that a fix asks for.
+type turn uint8
+
+const (
+	entering turn = iota
+	leaving
+	leavingAloft // by the altitude alone
+)
+
 // weigh adds a contrary fix of an object to the pending change, and reports whether that confirms
 // it, and when the boundary was crossed.
-func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
-	p, after := pending{set: set.ID, ref: ref, reach: math.Inf(1)}, t.after(enter)
+func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, w turn, c *cause) (at Millis, confirmed bool) {
+	p, after := pending{set: set.ID, ref: ref, reach: math.Inf(1)}, t.after(w)
 	if i := o.findPending(set.ID, ref); i >= 0 {
 		p = o.pending[i]
 		p.reach += farthest(c.from, o.point)
 	} else {
-		p.at, p.first = s.crossing(o, t, set, ref, c), o.time
+		p.at, p.first = s.crossing(o, t, set, ref, w, c), o.time
 		if p.at < o.time && len(set.Snapshot.Fence(ref).Geometry) == 1 { // the path crosses the boundary
 			p.reach = farthest(c.from, o.point)
 		}
@@ -40,7 +49,7 @@ func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, enter
 			p.due = s.now + after
 		}
 	}
-	p.count(t, p.beyond(o, t, set, enter))
+	p.count(t, p.beyond(o, t, set, w))
 	if p.enough && (after == 0 || o.time-p.first >= after || p.due <= s.now) {
 		return p.at, true
 	}
@@ -76,12 +85,12 @@ const smallShare = 0.25
 
 // beyond says how far beyond the boundary of a fence a contrary fix is. It measures only where
 // the last measure and the way since do not tell.
-func (p *pending) beyond(o *object, t *terms, set *TrackedSet, enter bool) certainty {
+func (p *pending) beyond(o *object, t *terms, set *TrackedSet, w turn) certainty {
 	margin, certain := t.margins(o.accuracy())
-	if margin == 0 && certain == 0 {
+	if w == leavingAloft || margin == 0 && certain == 0 {
 		return counts
 	}
-	if enter && t.Metres > 0 {
+	if w == entering && t.Metres > 0 {
 		limit := float64(smallShare * set.Snapshot.Fence(p.ref).Inradius())
 		margin, certain = min(margin, limit), min(certain, limit)
 	}

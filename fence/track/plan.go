@@ -23,6 +23,7 @@ type plan struct {
 type terms struct {
 	Policy
 	atOnce   bool // every contrary fix changes the membership
+	own      bool // fences of the set have settings
 	gap, ttl Millis
 	set      SetID
 }
@@ -31,7 +32,7 @@ func newPlan(v *View, o *Options) plan {
 	p := plan{sets: make([]terms, 0, len(v.Sets)), wholly: len(v.Sets) > 0}
 	for i := range v.Sets {
 		t := newTerms(v.Sets[i].Policy, o)
-		t.set = v.Sets[i].ID
+		t.set, t.own = v.Sets[i].ID, v.Sets[i].Snapshot.HasSettings()
 		p.sets = append(p.sets, t)
 		p.late = max(p.late, t.Late)
 		if t.Late == LateReorder {

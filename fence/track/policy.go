@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"paddock/fence/internal/setting"
 )
 
 // Policy says how much it takes to change a membership in the fences of one set. The zero value
@@ -19,6 +21,18 @@ import (
 // state has lasted for EnterAfter or ExitAfter: by the time of the fixes since the first contrary
 // one, or by the clock since that one arrived. A contrary fix that does not count begins the
 // number of fixes again. A fix that is not contrary ends all of it, and leaves nothing.
+//
+// A fence with a floor or a ceiling holds a fix if it does so in the plan and the altitude is from
+// the floor on and below the ceiling. Metres, Sure and the accuracy count in the plan alone: a fix
+// that is contrary by its altitude alone counts wherever it is, and is not sure. The change is then
+// dated at the fix, and not between two fixes.
+//
+// A line has no inside. Under a policy with Metres or AccuracyFactor, a crossing of a line counts
+// when the object has got away from the line by the margin without crossing it back: at the last
+// Fixes fixes, or at one that is sure. A crossing back before that ends it, and leaves nothing. The
+// event has the time and the two positions of the crossing. Other policies tell every crossing.
+//
+// The settings of a fence, geojson.Settings, take the place of fields of the policy for that fence.
 type Policy struct {
 	// Fixes is the number of consecutive contrary fixes. 0 is 1.
 	Fixes int
@@ -35,6 +49,8 @@ type Policy struct {
 	MaxAccuracy float64
 	// EnterAfter and ExitAfter are the durations of the contrary state.
 	EnterAfter, ExitAfter time.Duration
+	// Altitude says what a fix without an altitude means for a fence with a floor or a ceiling.
+	Altitude AltitudeMode
 	// MaxSpeed in metres per second: a fix that would take a higher one is an outlier, and is
 	// dropped. The third outlier in a row is believed if each of them fits the one before. A time
 	// of less than a second between two fixes counts as one. 0: no limit.
@@ -52,6 +68,20 @@ type Policy struct {
 	// Initial says what the first observation of an object causes.
 	Initial Initial
 }
+
+// AltitudeMode says what a fix without an altitude means for a fence with a floor or a ceiling.
+type AltitudeMode uint8
+
+const (
+	// AltitudeIgnore: the fix says nothing about the membership, which stays as it is.
+	AltitudeIgnore AltitudeMode = iota
+	// AltitudeInside: the fix is between floor and ceiling.
+	AltitudeInside
+)
+
+var altitudeNames = [...]string{AltitudeIgnore: "ignore", AltitudeInside: "inside"}
+
+func (m AltitudeMode) String() string { return altitudeNames[m] }
 
 // LateMode says what happens to a fix that is not newer than the last one of its object. An
 // object has one last fix for all sets. So where the sets of a View differ, LateReorder with the
@@ -100,7 +130,7 @@ func ParsePolicy(name string) (Policy, error) {
 	if !isDwell {
 		return Policy{}, fmt.Errorf("unknown preset %q: use one of %s", name, strings.Join(Presets(), ", "))
 	}
-	after, err := parseDuration(text, maxAfter)
+	after, err := setting.Duration(text, setting.MaxAfter)
 	if err != nil {
 		return Policy{}, fmt.Errorf("preset %q: %w", name, err)
 	}
@@ -116,8 +146,8 @@ func (p *Policy) immediate() bool {
 func (p *Policy) measures() bool { return p.Metres > 0 || p.AccuracyFactor > 0 }
 
 // after returns how long a contrary state lasts before it is confirmed.
-func (p *Policy) after(enter bool) Millis {
-	if enter {
+func (p *Policy) after(w turn) Millis {
+	if w == entering {
 		return Millis(p.EnterAfter.Milliseconds())
 	}
 	return Millis(p.ExitAfter.Milliseconds())

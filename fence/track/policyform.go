@@ -5,20 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"paddock/fence/internal/setting"
 )
 
-// The bounds of the fields of a policy.
+// The bounds of fields of a policy, beside those of package setting.
 const (
-	maxFixes   = 100
-	maxMetres  = 100_000
-	maxFactor  = 100
 	maxSpeed   = 1e6
-	maxAfter   = 30 * 24 * time.Hour
 	maxSilence = 366 * 24 * time.Hour
 	maxReorder = time.Minute
 )
@@ -32,12 +29,13 @@ type policyField struct {
 
 var policyFields = []policyField{
 	{"fixes", setFixes, func(p *Policy) any { return max(p.Fixes, 1) }},
-	number("metres", maxMetres, func(p *Policy) *float64 { return &p.Metres }),
-	number("sure", maxMetres, func(p *Policy) *float64 { return &p.Sure }),
-	number("accuracy_factor", maxFactor, func(p *Policy) *float64 { return &p.AccuracyFactor }),
-	number("max_accuracy", maxMetres, func(p *Policy) *float64 { return &p.MaxAccuracy }),
-	duration("enter_after", maxAfter, func(p *Policy) *time.Duration { return &p.EnterAfter }),
-	duration("exit_after", maxAfter, func(p *Policy) *time.Duration { return &p.ExitAfter }),
+	number("metres", setting.MaxMetres, func(p *Policy) *float64 { return &p.Metres }),
+	number("sure", setting.MaxMetres, func(p *Policy) *float64 { return &p.Sure }),
+	number("accuracy_factor", setting.MaxFactor, func(p *Policy) *float64 { return &p.AccuracyFactor }),
+	number("max_accuracy", setting.MaxMetres, func(p *Policy) *float64 { return &p.MaxAccuracy }),
+	duration("enter_after", setting.MaxAfter, func(p *Policy) *time.Duration { return &p.EnterAfter }),
+	duration("exit_after", setting.MaxAfter, func(p *Policy) *time.Duration { return &p.ExitAfter }),
+	{"altitude", setAltitude, func(p *Policy) any { return p.Altitude.String() }},
 	number("max_speed", maxSpeed, func(p *Policy) *float64 { return &p.MaxSpeed }),
 	duration("max_gap", maxSilence, func(p *Policy) *time.Duration { return &p.MaxGap }),
 	duration("ttl", maxSilence, func(p *Policy) *time.Duration { return &p.TTL }),
@@ -77,39 +75,36 @@ func (p *Policy) Set(name, text string) error {
 }
 
 func setFixes(p *Policy, text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxFixes {
-		return fmt.Errorf("%q is not a whole number from 1 to %d", text, maxFixes)
+	n, err := setting.Fixes(text)
+	if err == nil {
+		p.Fixes = n
 	}
-	p.Fixes = n
-	return nil
+	return err
 }
 
 func number(name string, most float64, of func(*Policy) *float64) policyField {
 	return policyField{name, func(p *Policy, text string) error {
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(v >= 0 && v <= most) {
-			return fmt.Errorf("%q is not a number from 0 to %v", text, most)
+		v, err := setting.Number(text, most)
+		if err == nil {
+			*of(p) = v
 		}
-		*of(p) = math.Abs(v) // not -0
-		return nil
+		return err
 	}, func(p *Policy) any { return *of(p) }}
 }
 
 func duration(name string, most time.Duration, of func(*Policy) *time.Duration) policyField {
 	return policyField{name, func(p *Policy, text string) (err error) {
-		*of(p), err = parseDuration(text, most)
+		*of(p), err = setting.Duration(text, most)
 		return err
 	}, func(p *Policy) any { return of(p).String() }}
 }
 
-// parseDuration reads a duration of whole milliseconds.
-func parseDuration(text string, most time.Duration) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > most || d%time.Millisecond != 0 {
-		return 0, fmt.Errorf("%q is not a duration from 0s to %v in whole milliseconds, such as 90s or 5m", text, most)
+func setAltitude(p *Policy, text string) error {
+	inside, err := setting.NoAltitude(text)
+	if p.Altitude = AltitudeIgnore; inside {
+		p.Altitude = AltitudeInside
 	}
-	return d, nil
+	return err
 }
 
 func setInitial(p *Policy, text string) (err error) {
@@ -130,7 +125,7 @@ func setLate(p *Policy, text string) error {
 	if !isReorder {
 		return fmt.Errorf("%q is not drop, history or reorder:DURATION", text)
 	}
-	d, err := parseDuration(wait, maxReorder)
+	d, err := setting.Duration(wait, maxReorder)
 	if err == nil && d == 0 {
 		err = errors.New("a duration of 0: use drop")
 	}

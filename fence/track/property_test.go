@@ -16,6 +16,9 @@ type visits struct {
 
 func (v *visits) add(t *testing.T, e *track.Event) {
 	t.Helper()
+	if e.Fence == nil {
+		t.Fatalf("without a fence: %+v", e)
+	}
 	where := fmt.Sprint(e.ID, " ", e.Set, " ", e.Fence.Key)
 	visit, in := v.inside[where]
 	switch e.Kind {

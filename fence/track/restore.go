@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"paddock/fence/geometry"
+	"paddock/fence/internal/setting"
+	"paddock/fence/track/rule"
 )
 
 // Import puts an exported state in place of the shard's own, with the fences of v. The error is
@@ -220,7 +222,7 @@ func (i *importer) object() *imported {
 	o.anchor = spotAt(i.point())
 	o.stood = uint16(min(max(o.time-Millis(i.int()), 0), mostStood))
 	o.seq = i.uint()
-	o.report(i.measure(flags&flagAccuracy != 0), i.measure(flags&flagSpeed != 0), i.measure(flags&flagHeading != 0))
+	o.report(i.measure(flags&flagAccuracy != 0), i.measure(flags&flagSpeed != 0), i.measure(flags&flagHeading != 0), Measure{})
 	if flags&flagProps != 0 {
 		props := json.RawMessage(i.text())
 		o.props = &props
@@ -265,7 +267,7 @@ func (i *importer) more(o *object) {
 	for range i.count(5) {
 		f, n := i.fence(), i.uint()
 		p := pending{
-			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int32(min(n>>1, maxFixes)), enough: n&1 != 0,
+			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int32(min(n>>1, setting.MaxFixes)), enough: n&1 != 0,
 			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
 		}
 		if !f.missing {
@@ -288,12 +290,37 @@ func (i *importer) more(o *object) {
 			x.marks = append(x.marks, m)
 		}
 	}
+	if i.version > 2 {
+		o.report(o.accuracy(), o.speed(), o.heading(), i.measure(i.uint()&1 != 0))
+		for range i.count(passageBytes) {
+			if p, missing := i.passage(); !missing {
+				x.passages = append(x.passages, p)
+			}
+		}
+		if len(x.passages) > maxPassages {
+			i.fail(ErrState)
+		}
+	}
 	if x.rare.isEmpty() {
 		x.rare = &noRare
 	}
 	if !x.isEmpty() {
 		o.extra = &x
 	}
+}
+
+// passageBytes is the least length of a passage.
+const passageBytes = 3 + 32
+
+// passage reads a passage; missing reports that its fence is gone.
+func (i *importer) passage() (p passage, missing bool) {
+	f, flags := i.fence(), i.uint()
+	p = passage{set: f.set, ref: f.ref, direction: rule.Right, fixes: int(min(flags>>2, setting.MaxFixes)), at: Millis(i.int())}
+	if flags&2 != 0 {
+		p.direction = rule.Left
+	}
+	p.path = path{i.point(), i.point(), i.measure(flags&1 != 0)}
+	return p, f.missing
 }
 
 // mark reads a mark; missing reports that its fence or set is gone.
@@ -325,6 +352,7 @@ func (i *importer) held() held {
 	h := held{Position: Position{Lon: p.Lon, Lat: p.Lat}}
 	h.Time, h.Arrived, h.until = Millis(i.int()), Millis(i.int()), Millis(i.int())
 	h.Accuracy, h.Speed, h.Heading = i.measure(flags&1 != 0), i.measure(flags&2 != 0), i.measure(flags&4 != 0)
+	h.Altitude = i.measure(flags&16 != 0)
 	if flags&8 != 0 {
 		h.Props = json.RawMessage(i.text())
 	}

@@ -3,6 +3,7 @@ package track_test
 import (
 	"strings"
 	"testing"
+	"time"
 	_ "time/tzdata" // schedules do not depend on the machine's database
 
 	"paddock/fence"
@@ -168,6 +169,17 @@ func TestRuleTales(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A schedule that opens before a silence tells what is due by then, also where both have passed.
+func TestAScheduleOpensBeforeASilence(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.policy = &track.Policy{TTL: 62 * time.Second}
+	w.setRules(`[{"id":"r","set":"s","detect":["dwell"],"dwell":{"after":"20s"},"active":{"valid_from":"1970-01-01T00:01:00Z"}}]`)
+	w.shard.SetView(w.view(), 0)
+	settled(w.shard, nil)
+	expect(t, w.fix(0, 0.5, 0.5), "")
+	expect(t, w.advance(70_000), "dwell a 20s move by r")
 }
 
 // setRules replaces the rules by those of a JSON list.

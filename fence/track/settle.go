@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -64,22 +65,26 @@ func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership
 		s.keepPending(o, set)
 	}
 	if !s.says(o, set, t, c) {
-		s.members = append(s.members, was...)
+		s.stay(o, set, was, c)
 		return
 	}
 	s.refs = set.Snapshot.Append(s.refs[:0], o.point.Lon, o.point.Lat)
 	refs := s.refs
+	if t.own {
+		s.settleOwn(o, set, t, was, refs, c)
+		return
+	}
 	for len(was) > 0 || len(refs) > 0 {
 		switch {
 		case len(refs) == 0 || len(was) > 0 && was[0].ref < refs[0]:
-			if at, confirmed := s.judge(o, set, t, was[0].ref, false, c); confirmed {
+			if at, confirmed := s.judge(o, set, t, was[0].ref, leaving, c); confirmed {
 				s.leave(o, &was[0], at, *c)
 			} else {
 				s.members = append(s.members, was[0])
 			}
 			was = was[1:]
 		case len(was) == 0 || refs[0] < was[0].ref:
-			if at, confirmed := s.judge(o, set, t, refs[0], true, c); confirmed {
+			if at, confirmed := s.judge(o, set, t, refs[0], entering, c); confirmed {
 				s.enter(o, set, refs[0], t.Initial, at, *c)
 			}
 			refs = refs[1:]
@@ -90,12 +95,45 @@ func (s *Shard) settleSet(o *object, set *TrackedSet, t *terms, was []membership
 	}
 }
 
+// stay keeps the memberships in the fences that are there.
+func (s *Shard) stay(o *object, set *TrackedSet, was []membership, c *cause) {
+	for i := range was {
+		if c.edited && set.Snapshot.Fence(was[i].ref) == nil {
+			s.leave(o, &was[i], c.at, *c)
+		} else {
+			s.members = append(s.members, was[i])
+		}
+	}
+}
+
+// settleOwn is settleSet for a set in which fences have settings.
+func (s *Shard) settleOwn(o *object, set *TrackedSet, t *terms, was []membership, refs []fence.Ref, c *cause) {
+	from := len(s.pending)
+	if !c.edited {
+		s.keepPassedOver(o, set, t)
+	}
+	for len(was) > 0 || len(refs) > 0 {
+		if len(was) == 0 || len(refs) > 0 && refs[0] < was[0].ref {
+			s.settleFence(o, set, t, refs[0], nil, true, c)
+			refs = refs[1:]
+			continue
+		}
+		m, held := &was[0], len(refs) > 0 && refs[0] == was[0].ref
+		if held {
+			refs = refs[1:]
+		}
+		s.settleFence(o, set, t, m.ref, m, held, c)
+		was = was[1:]
+	}
+	slices.SortFunc(s.pending[from:], func(a, b pending) int { return cmp.Compare(a.ref, b.ref) })
+}
+
 // says reports whether the cause can change memberships in a set. If a fix does not, the pending
 // changes stay. New fences say nothing about an object that was silent before them.
 func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
 	if !c.edited {
-		if !t.ignores(o.accuracy()) {
-			return true
+		if t.own || !t.ignores(o.accuracy()) {
+			return true // to the fences one by one
 		}
 		for i := range o.pending {
 			if o.pending[i].set == set.ID {
@@ -115,14 +153,19 @@ func (s *Shard) says(o *object, set *TrackedSet, t *terms, c *cause) bool {
 func (s *Shard) keepPending(o *object, set *TrackedSet) {
 	old := o.era.view.find(set.ID)
 	for i := range o.pending {
-		if p := &o.pending[i]; p.set == set.ID && samePolicy(old, set) && !isChanged(old, set, p.ref) {
+		if p := &o.pending[i]; p.set == set.ID && samePolicy(old, set, p.ref) && !isChanged(old, set, p.ref) {
 			s.pending = append(s.pending, *p)
 		}
 	}
 }
 
-func samePolicy(a, b *TrackedSet) bool {
-	return a != nil && policyOf(a) == policyOf(b)
+// samePolicy reports whether a fence is judged alike in two states of its set.
+func samePolicy(a, b *TrackedSet, ref fence.Ref) bool {
+	if a == nil || policyOf(a) != policyOf(b) {
+		return false
+	}
+	f, g := a.Snapshot.Fence(ref), b.Snapshot.Fence(ref)
+	return f == g || f != nil && g != nil && f.Settings().SamePolicy(g.Settings())
 }
 
 // policyOf returns the policy of a set in the form in which it comes back from JSON.
@@ -139,23 +182,24 @@ func policyOf(t *TrackedSet) Policy {
 
 // judge decides about one difference between a membership and the place of the object: whether
 // the membership changes, and when.
-func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, enter bool, c *cause) (at Millis, confirmed bool) {
+func (s *Shard) judge(o *object, set *TrackedSet, t *terms, ref fence.Ref, w turn, c *cause) (at Millis, confirmed bool) {
 	switch {
 	case c.edited:
 		return c.at, !o.scope.of(set.ID).tracked || isChanged(o.era.view.find(set.ID), set, ref)
 	case t.atOnce || c.reason == FirstSeen:
-		return s.crossing(o, t, set, ref, c), true
+		return s.crossing(o, t, set, ref, w, c), true
 	}
-	return s.weigh(o, t, set, ref, enter, c)
+	return s.weigh(o, t, set, ref, w, c)
 }
 
-// isChanged reports whether a fence is not the same area in two states of its set.
+// isChanged reports whether a fence is not the same area, or not of the same height, in two states
+// of its set.
 func isChanged(before, after *TrackedSet, ref fence.Ref) bool {
 	if before == nil {
 		return true
 	}
 	a, b := before.Snapshot.Fence(ref), after.Snapshot.Fence(ref)
-	return a != b && (a == nil || b == nil || !sameArea(a.Geometry, b.Geometry))
+	return a != b && (a == nil || b == nil || !sameArea(a.Geometry, b.Geometry) || !a.Settings().SameHeight(b.Settings()))
 }
 
 func sameArea(a, b geometry.MultiPolygon) bool {
@@ -165,8 +209,8 @@ func sameArea(a, b geometry.MultiPolygon) bool {
 }
 
 // crossing dates the change of a membership by a fix.
-func (s *Shard) crossing(o *object, t *terms, set *TrackedSet, ref fence.Ref, c *cause) Millis {
-	if c.unseen || t.ttl > 0 && c.heard+t.ttl <= s.now {
+func (s *Shard) crossing(o *object, t *terms, set *TrackedSet, ref fence.Ref, w turn, c *cause) Millis {
+	if w == leavingAloft || c.unseen || t.ttl > 0 && c.heard+t.ttl <= s.now {
 		return c.at
 	}
 	return crossingTime(set.Snapshot, ref, c.from, o.point, c.fromTime, o.time, t.gap)

@@ -88,11 +88,14 @@ func (s *Shard) nextSilence() (o *object, ttl, at Millis) {
 	return o, ttl, at
 }
 
-// endSilently brings an object to the shard's era, if that began before its silence, and ends its
-// visits.
+// endSilently brings an object to the shard's era, if that began before its silence, does what is
+// due by then, and ends its visits.
 func (s *Shard) endSilently(o *object, ttl Millis, events []Event) []Event {
-	if s.era.at < o.arrived+ttl {
-		events = s.renew(o, events)
+	if at := o.arrived + ttl; s.era.at < at {
+		events = s.fire(o, at, s.renew(o, events))
+		if o.arrived+ttl != at { // a fix that waited has come
+			return events
+		}
 	}
 	return s.silence(o, ttl, events)
 }
@@ -129,8 +132,8 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		s.silent++
 	}
 	events = s.finish(o, o.bond, c, events)
-	if len(o.marks) > 0 && all {
-		o.marks = nil
+	if len(o.marks)+len(o.passages) > 0 && all {
+		o.marks, o.passages = nil, nil
 		s.tidy(o)
 	}
 	return events

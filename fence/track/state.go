@@ -8,10 +8,11 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
+	"paddock/fence/track/rule"
 )
 
 // stateVersion is the version of the layout that Export writes. Import reads those before, too.
-const stateVersion = 2
+const stateVersion = 3
 
 // Errors of Export and Import.
 var (
@@ -118,6 +119,9 @@ func (e *exporter) names() {
 		for i := range o.pending {
 			use(o.pending[i].set, o.pending[i].ref)
 		}
+		for i := range o.passages {
+			use(o.passages[i].set, o.passages[i].ref)
+		}
 		for _, m := range o.marks {
 			if m.ref != noFence {
 				use(m.set, m.ref)
@@ -141,7 +145,7 @@ const (
 	flagSpeed
 	flagHeading
 	flagProps
-	flagMore // pending changes, waiting fixes, outliers
+	flagMore // what few objects have
 )
 
 func (e *exporter) object(o *object) {
@@ -160,7 +164,7 @@ func (e *exporter) object(o *object) {
 		{o.speed().Known, flagSpeed},
 		{o.heading().Known, flagHeading},
 		{o.props != nil, flagProps},
-		{len(o.pending)+len(o.held)+len(o.marks)+o.outliers.count > 0, flagMore},
+		{len(o.pending)+len(o.held)+len(o.marks)+len(o.passages)+o.outliers.count > 0 || o.altitude().Known, flagMore},
 	} {
 		if f.set {
 			flags |= f.flag
@@ -214,6 +218,22 @@ func (e *exporter) more(o *object) {
 	for i := range x.marks {
 		e.mark(&x.marks[i])
 	}
+	e.uint(bit(o.altitude().Known))
+	e.measures(o.altitude())
+	e.uint(uint64(len(x.passages)))
+	for i := range x.passages {
+		e.passage(&x.passages[i])
+	}
+}
+
+// passage writes a passage.
+func (e *exporter) passage(p *passage) {
+	e.uint(e.fences[fenceID{p.set, p.ref}])
+	e.uint(uint64(p.fixes)<<2 | bit(p.direction == rule.Left)<<1 | bit(p.altitude.Known))
+	e.int(int64(p.at))
+	e.point(p.from)
+	e.point(p.to)
+	e.measures(p.altitude)
 }
 
 // mark writes a mark: the rule, the kind, the place of the fence, or that of its set.
@@ -238,13 +258,13 @@ func bit(b bool) uint64 {
 
 // held writes a fix that waits.
 func (e *exporter) held(h *held) {
-	flags := bit(h.Accuracy.Known) | bit(h.Speed.Known)<<1 | bit(h.Heading.Known)<<2 | bit(h.Props != nil)<<3
+	flags := bit(h.Accuracy.Known) | bit(h.Speed.Known)<<1 | bit(h.Heading.Known)<<2 | bit(h.Props != nil)<<3 | bit(h.Altitude.Known)<<4
 	e.uint(flags)
 	e.point(geometry.Point{Lon: h.Lon, Lat: h.Lat})
 	e.int(int64(h.Time))
 	e.int(int64(h.Arrived))
 	e.int(int64(h.until))
-	e.measures(h.Accuracy, h.Speed, h.Heading)
+	e.measures(h.Accuracy, h.Speed, h.Heading, h.Altitude)
 	if h.Props != nil {
 		e.text(string(h.Props))
 	}

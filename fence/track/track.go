@@ -11,7 +11,8 @@
 // and back, at any point of its history.
 //
 // An object is known by (fleet, id). It is in a fence when the fence holds its last accepted
-// position by the rule of package fence, so neighbours that share an edge never both hold it. A
+// position by the rule of package fence, so neighbours that share an edge never both hold it, and
+// its altitude is between the floor and the ceiling of the fence, if it has them. A
 // [Policy] of the set may ask for more before a membership changes: several fixes, a distance
 // from the boundary, some time. Until then the change is pending, and if it is reverted it leaves
 // nothing. Memberships change by fixes or by the time since them (reason move), by a change of
@@ -58,6 +59,7 @@ type Position struct {
 	Accuracy  Measure // metres
 	Speed     Measure // metres per second
 	Heading   Measure // degrees clockwise from north, 0 to 360
+	Altitude  Measure // metres
 
 	Props json.RawMessage // JSON object that describes the object, nil to keep what is known
 }
@@ -218,9 +220,11 @@ type Event struct {
 	Fleet, ID string
 	Props     json.RawMessage // the object's, nil if none are known
 
-	Point   geometry.Point // where the object is now
+	Point   geometry.Point // where the object is now; of the cross of a line: behind it
 	Prev    geometry.Point // where it was before, if HasPrev
 	HasPrev bool
+
+	Altitude Measure // at Point, in metres
 
 	At      Millis // when the boundary was crossed, between the two fixes
 	Time    Millis // of the fix that told; of the change for other reasons

@@ -62,6 +62,23 @@ func (w *world) edit(v *track.View, now track.Millis) string {
 	return tell(settled(w.shard, nil))
 }
 
+// A fix that waits may come after a fence was removed, and break a silence at that moment. The
+// object leaves the fence all the same.
+func TestAFenceIsRemovedBeforeAWaitingFix(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.policy = &track.Policy{Late: track.LateReorder, Reorder: 5 * time.Second, TTL: 20 * time.Second, Initial: track.InitialEnter}
+	w.shard.SetView(w.view(), 0)
+	expect(t, w.fix(0, 0.5, 0.5), "enter a 0s initial")
+	if outcome, _ := w.shard.Apply(at("o", 14, 0.6, 0.5), nil); outcome != track.Held {
+		t.Fatal(outcome)
+	}
+	w.set.Delete("a")
+	expect(t, w.edit(w.view(), 40_000), "exit a 40s fence_removed")
+	if _, err := w.shard.Export(nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // settled appends all events that are due.
 func settled(s *track.Shard, events []track.Event) []track.Event {
 	for more := true; more; {
@@ -400,12 +417,23 @@ func TestOutcomesHaveNames(t *testing.T) {
 	}
 }
 
-func TestCrossingIsDatedAtTheFixWhenThePathSaysNothing(t *testing.T) {
+func TestCrossingIsDatedWhereThePathSaysIt(t *testing.T) {
 	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("east", 179, 0, 1))
 	w.fix(0, 0.5, 0.5)
 	expect(t, w.fix(601, 1.5, 0.5), "exit a 10m1s move")           // too long a silence
 	expect(t, w.fix(602, 179.5, 0.5), "enter east 10m1.997s move") // the long way round is planar
-	expect(t, w.fix(604, -179.5, 0.5), "exit east 10m4s move")     // over the antimeridian
+	expect(t, w.fix(604, -179.5, 0.5), "exit east 10m3s move")     // over the antimeridian
+}
+
+// The parts of a corridor overlap. Where they do there is no boundary to enter or to leave by.
+func TestACorridorIsEnteredAtItsBoundary(t *testing.T) {
+	w := newWorld(t, track.Options{}, fence.Fence{
+		Key: "route", Properties: []byte(`{"paddock:buffer":50}`),
+		Lines: geometry.MultiLine{{{Lon: -1000 * metre}, {}, {Lon: 1000 * metre}}},
+	})
+	w.fix(0, -1100*metre, 0)
+	expect(t, w.fix(110, 0.4*metre, 0), "enter route 4.998s move")
+	expect(t, w.fix(220, 1100.4*metre, 0), "exit route 3m34.96s move")
 }
 
 func TestSelectAndGet(t *testing.T) {

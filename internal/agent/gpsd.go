@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -83,6 +84,9 @@ type report struct {
 	EPH   *float64 `json:"eph"`   // metres, horizontal error
 	Speed *float64 `json:"speed"` // metres per second
 	Track *float64 `json:"track"` // degrees clockwise from north
+	// Metres above mean sea level. Gpsd before version 3.20 has the second name alone.
+	AltMSL *float64 `json:"altMSL"`
+	Alt    *float64 `json:"alt"`
 }
 
 // take keeps the fix of a line, if there is one.
@@ -95,7 +99,10 @@ func (g *gpsdSource) take(line []byte) error {
 	if r.Class != "TPV" || r.Mode < 2 || r.Lat == nil || r.Lon == nil {
 		return nil
 	}
-	fix, err := json.Marshal(map[string]any{"lon": r.Lon, "lat": r.Lat, "t": r.Time, "accuracy": r.EPH, "speed": r.Speed, "heading": r.Track})
+	fix, err := json.Marshal(map[string]any{
+		"lon": r.Lon, "lat": r.Lat, "t": r.Time, "accuracy": r.EPH, "speed": r.Speed, "heading": r.Track,
+		"altitude": cmp.Or(r.AltMSL, r.Alt),
+	})
 	if err != nil {
 		return err
 	}

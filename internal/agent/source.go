@@ -100,7 +100,7 @@ func appendPosition(dst []byte, p *track.Position) ([]byte, error) {
 	out := position.Position{
 		Fleet: p.Fleet, ID: p.ID, Time: int64(p.Time), Lon: p.Lon, Lat: p.Lat,
 		Accuracy: position.Measure(p.Accuracy), Speed: position.Measure(p.Speed), Heading: position.Measure(p.Heading),
-		Props: p.Props,
+		Altitude: position.Measure(p.Altitude), Props: p.Props,
 	}
 	if out.Fleet == defaultFleet {
 		out.Fleet = ""

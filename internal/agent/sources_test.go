@@ -94,7 +94,7 @@ func TestGPSD(t *testing.T) {
 			_, _ = fmt.Fprintf(conn, `{"class":"VERSION","release":"3.25"}
 {"class":"TPV","mode":1,"time":"2023-11-14T22:13:20.000Z"}
 {"class":"SKY","satellites":[]}
-{"class":"TPV","mode":3,"time":%q,"lat":52.5,"lon":13.4,"eph":4.5,"speed":8.1,"track":359.9}
+{"class":"TPV","mode":3,"time":%q,"lat":52.5,"lon":13.4,"eph":4.5,"speed":8.1,"track":359.9,"altMSL":33.5,"alt":30}
 `, time.UnixMilli(firstTime+int64(n)).UTC().Format("2006-01-02T15:04:05.000Z"))
 			_ = conn.Close()
 		}

@@ -73,6 +73,8 @@ type Options struct {
 	AcceptLoss bool
 	// Demo makes the dashboard explain itself.
 	Demo bool
+	// Now returns the time by which fences end. Nil: time.Now.
+	Now func() time.Time
 
 	openJournal func(journal.Options) (*journal.Disk, error) // nil: journal.Open
 }
@@ -148,6 +150,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Run: p.tendJournal, Drain: p.drainIngest},
+		{Name: "expiry", Run: p.expireFences},
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},

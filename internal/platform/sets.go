@@ -20,7 +20,7 @@ func (p *Platform) fenceOptions() fence.Options {
 	return fence.Options{
 		Kind: fence.Kind(c.Kind), Zoom: fence.ZoomLevel(c.Zoom), Parents: p.parents,
 		Boundary: geometry.Boundary(c.Boundary), Antimeridian: geometry.Antimeridian(c.Antimeridian),
-		IDProperty: c.IDProperty, Strict: c.Strict,
+		IDProperty: c.IDProperty, Strict: c.Strict, Now: p.now,
 	}
 }
 

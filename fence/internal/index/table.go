@@ -83,6 +83,8 @@ type Table struct {
 	Parts  int
 	Edges  int // of the parts
 	Lines  int // edges of the fences that are lines
+	// Settings is the number of fences with settings, and Expiring that of fences with an end.
+	Settings, Expiring int
 }
 
 func (t *Table) Get(r geojson.Ref) *Entry {
@@ -178,6 +180,12 @@ func (t *Table) account(pg *Page, e *Entry, sign int) {
 	t.Edges += sign * e.Edges
 	if e.Fence.OnlyCrossed() {
 		t.Lines += sign * e.Fence.Lines.Edges()
+	}
+	if s := e.Fence.Settings(); s != nil {
+		t.Settings += sign
+		if !s.Expires.IsZero() {
+			t.Expiring += sign
+		}
 	}
 }
 

@@ -75,3 +75,25 @@ func crosses(e *index.Entry, w *geometry.Path) bool {
 	_, _, ok := w.PassesParts(e.Fence.Geometry, e.Boxes())
 	return ok
 }
+
+// Passes returns the shares of a path at which it first and last crosses the boundary of a fence,
+// if it does. Of a fence of one part it looks at the pieces near the path.
+func Passes(e *index.Entry, w *geometry.Path) (first, last float64, ok bool) {
+	if len(e.Fence.Geometry) != 1 || w.Over() {
+		return w.PassesParts(e.Fence.Geometry, e.Boxes())
+	}
+	var few [16]geometry.Turn
+	turns, around, all := few[:0], w.Boxes()[0], piecesOf(e)
+	for i := range all {
+		if all[i].Part < 0 || !all[i].Box.Intersects(around) {
+			continue
+		}
+		pc := piece{e, all[i].Part, all[i].Ring, all[i].From}
+		c := pc.chain()
+		for k := int(pc.from); k < pc.end(&c); k++ {
+			p, q := c.edge(k)
+			turns = w.AppendTurn(turns, p, q)
+		}
+	}
+	return geometry.Ends(turns)
+}

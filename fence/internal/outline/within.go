@@ -86,21 +86,6 @@ func piecesOf(e *index.Entry) []index.Piece {
 	})
 }
 
-// Edges calls each for the edges of the rings of a fence that meet the box, and for some others.
-func Edges(e *index.Entry, box geometry.Box, each func(a, b geometry.Point)) {
-	all := piecesOf(e)
-	for i := range all {
-		if all[i].Part < 0 || !all[i].Box.Intersects(box) {
-			continue
-		}
-		pc := piece{e, all[i].Part, all[i].Ring, all[i].From}
-		c := pc.chain()
-		for k := int(pc.from); k < pc.end(&c); k++ {
-			each(c.edge(k))
-		}
-	}
-}
-
 // isHeldBeside reports whether another part than this one holds p.
 func isHeldBeside(e *index.Entry, part int, p geometry.Point) bool {
 	for i, b := range e.Boxes() {

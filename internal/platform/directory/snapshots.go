@@ -134,8 +134,12 @@ func (s *snapshots) use(at string, f *file, source string, o fence.Options) (*co
 	return f.fromImage(image, source, o)
 }
 
-// errStale refuses a snapshot of other contents.
-var errStale = errors.New("the file has changed since it was made")
+var (
+	// errStale refuses a snapshot of other contents.
+	errStale = errors.New("the file has changed since it was made")
+	// errExpired refuses a snapshot with fences that the file gives no more.
+	errExpired = errors.New("a fence has expired since it was made")
+)
 
 // fromImage makes content from an image, if the image is of the file's present contents.
 func (f *file) fromImage(image []byte, source string, o fence.Options) (*content, error) {
@@ -161,6 +165,9 @@ func (f *file) fromImage(image []byte, source string, o fence.Options) (*content
 	}
 	if failed != nil || from.Path != source || from.Size != f.stamp.Size() || from.Sum != sum {
 		return nil, errStale
+	}
+	if ends := set.Snapshot().NextExpiry(); o.Now != nil && !ends.IsZero() && !o.Now().Before(ends) {
+		return nil, errExpired
 	}
 	return &content{
 		file: f, collection: &geojson.Collection{Skipped: from.Skipped, Omitted: from.Omitted}, sum: from.Sum,

@@ -92,6 +92,23 @@ func TestSizeAndTimeVouchForNothing(t *testing.T) {
 	p.serves("a=3")
 }
 
+// A snapshot with a fence that has ended since is refused: the file gives one fence fewer.
+func TestASnapshotOfExpiredFencesIsRefused(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", `{"type":"FeatureCollection","features":[`+square(1)+`,`+strings.Replace(square(2), "{}", `{"paddock:expires":"2026-03-12T11:00:00Z"}`, 1)+`]}`)
+	now := time.Date(2026, 3, 12, 10, 0, 0, 0, time.UTC)
+	o := fence.Options{Now: func() time.Time { return now }}
+	p.restart(o)
+	p.restart(o)
+	p.fromSnapshot(true)
+	now = now.Add(time.Hour)
+	if log := p.restart(o); !strings.Contains(log, "a fence has expired since it was made") {
+		t.Errorf("the log does not say why:\n%s", log)
+	}
+	p.fromSnapshot(false)
+	p.serves("a=1")
+}
+
 func TestAnUnusableSnapshotIsRefused(t *testing.T) {
 	p := newPlace(t)
 	p.write("a.json", square(1))

@@ -81,7 +81,7 @@ func appendFence(b []byte, e *track.Event, shared []part) ([]byte, []part) {
 	return append(b, '}'), shared
 }
 
-// appendDetails appends the members that events of some kinds have.
+// appendDetails appends the members that some events have.
 func appendDetails(b []byte, e *track.Event) []byte {
 	if e.Rule != "" {
 		b = appendString(append(b, `,"rule":`...), e.Rule)
@@ -92,6 +92,9 @@ func appendDetails(b []byte, e *track.Event) []byte {
 	if e.Direction != 0 {
 		b = append(append(b, `,"direction":"`...), e.Direction.String()...)
 		b = append(b, '"')
+	}
+	if e.Altitude.Known {
+		b = strconv.AppendFloat(append(b, `,"altitude":`...), float64(e.Altitude.Value), 'f', -1, 32)
 	}
 	if e.Progress.Known {
 		b = strconv.AppendFloat(append(b, `,"progress":`...), float64(e.Progress.Value), 'f', 1, 32)

@@ -45,6 +45,11 @@ func TestCloudEvent(t *testing.T) {
 	if got := string(textOf(event())); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	high := event()
+	high.Altitude = track.Measured(-120.5)
+	if got, want := string(textOf(high)), strings.TrimSuffix(want, "}}")+`,"altitude":-120.5}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 }
 
 // A run is part of the source alone.

@@ -143,6 +143,11 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) err
 	if err != nil {
 		return refused(err)
 	}
+	for _, fd := range findings {
+		if fd.Code == geojson.CodeInvalidSetting {
+			return fail(http.StatusBadRequest, "properties: %s", fd.Reason)
+		}
+	}
 	f.Key = r.PathValue("id")
 	if f.Key == "" || len(f.Key) > 256 {
 		return fail(http.StatusBadRequest, "id: 1 to 256 bytes")

@@ -51,6 +51,41 @@ func TestLinesAreFences(t *testing.T) {
 	}
 }
 
+// A fence may have settings of its own. One that is invalid is refused, and is a finding where a
+// whole set is put.
+func TestSettingsOfOneFence(t *testing.T) {
+	tw := newTown(t, options{})
+	const square = `{"type":"Feature","id":"x","properties":%s,"geometry":{"type":"Polygon","coordinates":[[[40,20],[41,20],[41,21],[40,21],[40,20]]]}}`
+	put := func(properties string) reply {
+		return tw.send(request{method: http.MethodPut, path: "/v1/sets/far/fences/x", body: fmt.Sprintf(square, properties)})
+	}
+	tw.problem(put(`{"paddock:metres":"wide"}`), 400, `properties: paddock:metres: "wide" is not a number from 0 to 100000`)
+	tw.problem(put(`{"paddock:ceiling":"high"}`), 400, `properties: paddock:ceiling: "high" is not a number of metres from -100000 to 100000`)
+	tw.expect(put(`{"paddock:floor":100,"paddock:ceiling":200.5}`), 201, "")
+	object := func(altitude string, at int) string {
+		tw.Helper()
+		tw.expect(tw.post("/v1/positions", fmt.Sprintf(`{"id":"drone","lon":40.5,"lat":20.5,"t":%d,"altitude":%s}`, int64(tw.begun)+int64(at), altitude)), 200, "")
+		r := tw.get("/v1/objects/drone")
+		if !strings.Contains(string(r.body), `"altitude":`+altitude+`,`) {
+			t.Errorf("the object has no altitude: %s", r.body)
+		}
+		return string(r.body)
+	}
+	for i, c := range []struct {
+		altitude string
+		in       bool
+	}{{"99.5", false}, {"100", true}, {"200", true}, {"200.5", false}} {
+		if got := object(c.altitude, i); strings.Contains(got, `"fence":"x"`) != c.in {
+			t.Errorf("at %s: %s", c.altitude, got)
+		}
+	}
+	doc := `{"type":"FeatureCollection","features":[` + fmt.Sprintf(square, `{"paddock:fixes":0}`) + `]}`
+	r := tw.send(request{method: http.MethodPut, path: "/v1/sets/other", body: doc})
+	if r.status != 201 || !strings.Contains(string(r.body), `"fence":"x","code":"invalid-setting","reason":"paddock:fixes: \"0\" is not a whole number from 1 to 100"`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
 // Circles and boxes are fences like others: the fast path and net/http find them, and nothing
 // outside of them.
 func TestCirclesAndBoxesAreFound(t *testing.T) {

@@ -30,6 +30,7 @@ type objectJSON struct {
 	Accuracy *float32        `json:"accuracy,omitempty"`
 	Speed    *float32        `json:"speed,omitempty"`
 	Heading  *float32        `json:"heading,omitempty"`
+	Altitude *float32        `json:"altitude,omitempty"`
 	Props    json.RawMessage `json:"props,omitempty"`
 	Fences   []visitJSON     `json:"fences"`
 	Pending  []pendingJSON   `json:"pending,omitempty"`
@@ -160,7 +161,7 @@ func describeObject(o *track.Object) objectJSON {
 		ID: o.ID, Fleet: o.Fleet, Lon: o.Point.Lon, Lat: o.Point.Lat,
 		T: events.FormatTime(o.Time.Time()), Seen: events.FormatTime(o.Arrived.Time()),
 		State: o.State.String(), Props: o.Props,
-		Accuracy: known(o.Accuracy), Speed: known(o.Speed), Heading: known(o.Heading),
+		Accuracy: known(o.Accuracy), Speed: known(o.Speed), Heading: known(o.Heading), Altitude: known(o.Altitude),
 		Fences: make([]visitJSON, len(o.Fences)),
 	}
 	for i, v := range o.Fences {

@@ -53,11 +53,11 @@ func (d *Decoder) layout(body []byte) (track.Position, error) {
 	if in.Fleet != "" {
 		f.fleet = &in.Fleet
 	}
-	var known [3]float64
+	var known [4]float64
 	for i, m := range [...]struct {
 		from position.Measure
 		to   **float64
-	}{{in.Accuracy, &f.accuracy}, {in.Speed, &f.speed}, {in.Heading, &f.heading}} {
+	}{{in.Accuracy, &f.accuracy}, {in.Speed, &f.speed}, {in.Heading, &f.heading}, {in.Altitude, &f.altitude}} {
 		if m.from.Known {
 			known[i] = float64(m.from.Value)
 			*m.to = &known[i]

@@ -62,7 +62,7 @@ func binaryBody(body []byte) *Batch {
 func same(a, b *track.Position) bool {
 	bits := func(p *track.Position) [2]uint64 { return [2]uint64{math.Float64bits(p.Lon), math.Float64bits(p.Lat)} }
 	return bits(a) == bits(b) && a.Fleet == b.Fleet && a.ID == b.ID && a.Time == b.Time && a.Arrived == b.Arrived &&
-		a.Accuracy == b.Accuracy && a.Speed == b.Speed && a.Heading == b.Heading && string(a.Props) == string(b.Props) &&
+		a.Accuracy == b.Accuracy && a.Speed == b.Speed && a.Heading == b.Heading && a.Altitude == b.Altitude && string(a.Props) == string(b.Props) &&
 		(a.Props == nil) == (b.Props == nil)
 }
 
@@ -176,6 +176,7 @@ func FuzzPosition(f *testing.F) {
 		body, err := position.Append(nil, &position.Position{
 			Fleet: p.Fleet, ID: p.ID, Time: int64(p.Time), Lon: p.Lon, Lat: p.Lat, Props: p.Props,
 			Accuracy: position.Measure(p.Accuracy), Speed: position.Measure(p.Speed), Heading: position.Measure(p.Heading),
+			Altitude: position.Measure(p.Altitude),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -56,7 +56,8 @@ func (d *Decoder) cbor(body []byte, ignored *Ignored) (track.Position, error) {
 	r := cborFields{m: m}
 	f := fields{
 		id: r.id(), fleet: r.text("fleet"), lon: r.number("lon"), lat: r.number("lat"), t: r.time(),
-		accuracy: r.number("accuracy"), speed: r.number("speed"), heading: r.number("heading"), props: r.props(),
+		accuracy: r.number("accuracy"), speed: r.number("speed"), heading: r.number("heading"),
+		altitude: r.number("altitude"), props: r.props(),
 	}
 	if r.err != nil {
 		return track.Position{}, r.err

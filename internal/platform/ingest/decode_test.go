@@ -25,8 +25,8 @@ func at(fleet, id string, lon, lat float64) track.Position {
 func show(positions []track.Position) string {
 	var b strings.Builder
 	for _, p := range positions {
-		fmt.Fprintf(&b, "%q/%q %v %v t=%d a=%v s=%v h=%v %s\n",
-			p.Fleet, p.ID, p.Lon, p.Lat, p.Time, p.Accuracy, p.Speed, p.Heading, p.Props)
+		fmt.Fprintf(&b, "%q/%q %v %v t=%d a=%v s=%v h=%v up=%v %s\n",
+			p.Fleet, p.ID, p.Lon, p.Lat, p.Time, p.Accuracy, p.Speed, p.Heading, p.Altitude, p.Props)
 		if p.Arrived != arrival {
 			fmt.Fprintf(&b, "  arrived %d\n", p.Arrived)
 		}
@@ -55,6 +55,8 @@ func TestEveryForm(t *testing.T) {
 		Accuracy: track.Measured(5), Speed: track.Measured(8.25), Heading: track.Measured(270),
 		Props: json.RawMessage(`{"line":"M15"}`),
 	}
+	high := at("default", "7", 1, 2)
+	high.Altitude = track.Measured(300)
 	const point = `"geometry":{"type":"Point","coordinates":[-73.9586,40.7811]}`
 	for _, c := range []struct {
 		name, body string
@@ -63,8 +65,8 @@ func TestEveryForm(t *testing.T) {
 		{"one object", `{"id":"v42","lon":-73.9586,"lat":40.7811}`, []track.Position{one}},
 		{"white space and a byte order mark", "\ufeff \r\n\t" + `{"id":"v42","lon":-73.9586,"lat":40.7811}` + "\n\n", []track.Position{one}},
 		{"all fields", `{"id":"v42","fleet":"buses","lon":-73.9586,"lat":40.7811,"t":1773314205000,"accuracy":5,"speed":8.25,"heading":270,"props":{ "line" : "M15" }}`, []track.Position{full}},
-		{"fields that are null are absent", `{"id":"v42","lon":-73.9586,"lat":40.7811,"fleet":null,"t":null,"accuracy":null,"speed":null,"heading":null,"props":null}`, []track.Position{one}},
-		{"unknown members", `{"id":"v42","lon":-73.9586,"lat":40.7811,"altitude":12,"type":"bus","extra":{"a":[1,{}]}}`, []track.Position{one}},
+		{"fields that are null are absent", `{"id":"v42","lon":-73.9586,"lat":40.7811,"fleet":null,"t":null,"accuracy":null,"speed":null,"heading":null,"altitude":null,"props":null}`, []track.Position{one}},
+		{"unknown members", `{"id":"v42","lon":-73.9586,"lat":40.7811,"depth":12,"type":"bus","extra":{"a":[1,{}]}}`, []track.Position{one}},
 		{"the last of two wins", `{"id":"a","id":"v42","lon":1,"lon":-73.9586,"lat":40.7811}`, []track.Position{one}},
 		{"number as id", `{"id":42,"lon":1,"lat":2}`, []track.Position{at("default", "42", 1, 2)}},
 		{"number as id, as it is written", `{"id":-123456789012345678901234567890,"lon":1,"lat":2}`, []track.Position{at("default", "-123456789012345678901234567890", 1, 2)}},
@@ -76,7 +78,9 @@ func TestEveryForm(t *testing.T) {
 		{"lines", "{\"id\":\"a\",\"lon\":1,\"lat\":2}\n{\"id\":\"b\",\"lon\":3,\"lat\":4}", []track.Position{at("default", "a", 1, 2), at("default", "b", 3, 4)}},
 		{"lines with a mark, CRLF and blanks", "\ufeff\r\n{\"id\":\"a\",\"lon\":1,\"lat\":2}\r\n\r\n  \t\n{\"id\":\"b\",\"lon\":3,\"lat\":4}\r\n", []track.Position{at("default", "a", 1, 2), at("default", "b", 3, 4)}},
 		{"Feature", `{"type":"Feature","id":"v42",` + point + `,"properties":null}`, []track.Position{one}},
-		{"Feature with number id and altitude", `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[1,2,300]},"properties":{}}`, []track.Position{at("default", "7", 1, 2)}},
+		{"altitude", `{"id":"7","lon":1,"lat":2,"altitude":300}`, []track.Position{high}},
+		{"Feature with number id and altitude", `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[1,2,300]},"properties":{"altitude":200}}`, []track.Position{high}},
+		{"Feature with an altitude in properties", `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[1,2,null]},"properties":{"altitude":300}}`, []track.Position{high}},
 		{
 			"Feature with everything in properties",
 			`{"type":"Feature",` + point + `,"properties":{"id":"v42","fleet":"buses","t":"2026-03-12T11:16:45Z","accuracy":5,"speed":8.25,"heading":270,"line":"M15"}}`,
@@ -247,6 +251,10 @@ var rejections = []struct{ element, reason string }{
 	{`{"id":"a","lon":1,"lat":2,"speed":1e6}`, "speed: 1e+06 is out of range 0 to 100000"},
 	{`{"id":"a","lon":1,"lat":2,"heading":361}`, "heading: 361 is out of range 0 to 360"},
 	{`{"id":"a","lon":1,"lat":2,"heading":-0.1}`, "heading: -0.1 is out of range 0 to 360"},
+	{`{"id":"a","lon":1,"lat":2,"altitude":100001}`, "altitude: 100001 is out of range -100000 to 100000"},
+	{`{"id":"a","lon":1,"lat":2,"altitude":"high"}`, "altitude: must be a number, not a string"},
+	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2,-1e6]}}`, "altitude: -1e+06 is out of range -100000 to 100000"},
+	{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"altitude":"n"}}`, "properties.altitude: must be a number"},
 	{`{"id":"a","lon":1,"lat":2,"props":[]}`, "props: must be an object"},
 	{`{"id":"a","lon":1,"lat":2,"props":"x"}`, "props: must be an object"},
 	{`{"id":"a","lon":1,"lat":2,"props":{"x":"` + strings.Repeat("x", 16<<10) + `"}}`, "props: 16392 bytes, the limit is 16384"},

@@ -26,6 +26,7 @@ type element struct {
 	Accuracy *float64        `json:"accuracy"`
 	Speed    *float64        `json:"speed"`
 	Heading  *float64        `json:"heading"`
+	Altitude *float64        `json:"altitude"`
 	Props    json.RawMessage `json:"props"`
 
 	Type       string                     `json:"type"`
@@ -53,6 +54,7 @@ type fields struct {
 	lon, lat                 *float64
 	t                        *track.Millis
 	accuracy, speed, heading *float64
+	altitude                 *float64
 	props                    json.RawMessage // of any kind
 }
 
@@ -60,7 +62,8 @@ type fields struct {
 func (d *Decoder) build(e *element) (track.Position, error) {
 	f := fields{
 		fleet: e.Fleet, lon: e.Lon, lat: e.Lat,
-		accuracy: e.Accuracy, speed: e.Speed, heading: e.Heading, props: e.Props,
+		accuracy: e.Accuracy, speed: e.Speed, heading: e.Heading,
+		altitude: e.Altitude, props: e.Props,
 	}
 	var err error
 	if f.id, err = readID(e.ID); err != nil {
@@ -97,6 +100,9 @@ func (d *Decoder) judge(f *fields) (track.Position, error) {
 	if p.Heading, err = measure("heading", f.heading, 360); err != nil {
 		return p, err
 	}
+	if p.Altitude, err = altitude(f.altitude); err != nil {
+		return p, err
+	}
 	p.Props, err = props(f.props)
 	return p, err
 }
@@ -115,6 +121,7 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 		return track.Position{}, errors.New("geometry: a Point has two coordinates, lon and lat")
 	}
 	flat := element{ID: e.ID, Lon: point.Coordinates[0], Lat: point.Coordinates[1]}
+	third := len(point.Coordinates) > 2 && point.Coordinates[2] != nil
 	take := func(name string) json.RawMessage {
 		raw := e.Properties[name]
 		delete(e.Properties, name)
@@ -135,10 +142,14 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 		{"accuracy", "float64", &flat.Accuracy},
 		{"speed", "float64", &flat.Speed},
 		{"heading", "float64", &flat.Heading},
+		{"altitude", "float64", &flat.Altitude},
 	} {
 		if raw := take(known.name); raw != nil && json.Unmarshal(raw, known.to) != nil {
 			return track.Position{}, fmt.Errorf("properties.%s: %s", known.name, wanted(known.kind))
 		}
+	}
+	if third {
+		flat.Altitude = point.Coordinates[2]
 	}
 	if len(e.Properties) > 0 {
 		rest, err := json.Marshal(e.Properties)
@@ -304,6 +315,19 @@ func measure(field string, v *float64, limit float64) (track.Measure, error) {
 		return track.Measure{}, fmt.Errorf("%s: %v is out of range 0 to %v", field, *v, limit)
 	}
 	return track.Measured(*v), nil
+}
+
+// maxAltitude bounds altitudes, above 0 and below it, in metres.
+const maxAltitude = 100_000
+
+func altitude(v *float64) (track.Measure, error) {
+	if v == nil {
+		return track.Measure{}, nil
+	}
+	if !(math.Abs(*v) <= maxAltitude) {
+		return track.Measure{}, fmt.Errorf("altitude: %v is out of range %d to %d", *v, -maxAltitude, maxAltitude)
+	}
+	return track.Measured(*v + 0), nil // not -0
 }
 
 func props(raw json.RawMessage) (json.RawMessage, error) {

@@ -71,6 +71,9 @@ func check(t *testing.T, p *track.Position) {
 			t.Errorf("%s %v", field, m)
 		}
 	}
+	if v := float64(p.Altitude.Value); !(math.Abs(v) <= maxAltitude) || !p.Altitude.Known && v != 0 {
+		t.Errorf("altitude %v", p.Altitude)
+	}
 	if p.Props != nil && (p.Props[0] != '{' || !json.Valid(p.Props) || len(p.Props) > maxPropsBytes) {
 		t.Errorf("props %s", p.Props)
 	}
@@ -87,7 +90,9 @@ func again(t *testing.T, positions []track.Position) {
 		if p.Props != nil {
 			fields["props"] = p.Props
 		}
-		for name, m := range map[string]track.Measure{"accuracy": p.Accuracy, "speed": p.Speed, "heading": p.Heading} {
+		for name, m := range map[string]track.Measure{
+			"accuracy": p.Accuracy, "speed": p.Speed, "heading": p.Heading, "altitude": p.Altitude,
+		} {
 			if m.Known {
 				fields[name] = m.Value
 			}

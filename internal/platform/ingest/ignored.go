@@ -31,7 +31,7 @@ type members struct {
 
 var (
 	positionMembers = &members{
-		names:   bytes.Fields([]byte("id fleet lon lat t accuracy speed heading props")),
+		names:   bytes.Fields([]byte("id fleet lon lat t accuracy speed heading altitude props")),
 		instead: func(field string) string { return field },
 	}
 	featureMembers = &members{
@@ -40,7 +40,7 @@ var (
 			switch field {
 			case "id":
 				return field
-			case "lon", "lat":
+			case "lon", "lat", "altitude":
 				return "geometry"
 			case "props":
 				return "properties"
@@ -56,6 +56,7 @@ var meant = map[string]string{
 	"lng": "lon", "long": "lon", "longitude": "lon", "latitude": "lat",
 	"timestamp": "t", "time": "t", "ts": "t", "datetime": "t",
 	"acc": "accuracy", "velocity": "speed", "bearing": "heading", "course": "heading",
+	"alt": "altitude", "elevation": "altitude", "ele": "altitude",
 	"properties": "props", "attributes": "props",
 }
 

@@ -48,6 +48,7 @@ const (
 	hasHeading
 	hasProps
 	onGrid // of 1e-7 degrees: longitude and latitude are whole numbers
+	hasAltitude
 )
 
 // appendInput appends the stored form of a record without its positions, which follow: their
@@ -82,7 +83,7 @@ func appendPosition(b []byte, p *track.Position, at track.Millis) []byte {
 	for _, m := range []struct {
 		set  bool
 		flag byte
-	}{{p.Accuracy.Known, hasAccuracy}, {p.Speed.Known, hasSpeed}, {p.Heading.Known, hasHeading}, {p.Props != nil, hasProps}} {
+	}{{p.Accuracy.Known, hasAccuracy}, {p.Speed.Known, hasSpeed}, {p.Heading.Known, hasHeading}, {p.Altitude.Known, hasAltitude}, {p.Props != nil, hasProps}} {
 		if m.set {
 			flags |= m.flag
 		}
@@ -101,7 +102,7 @@ func appendPosition(b []byte, p *track.Position, at track.Millis) []byte {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.Lat))
 	}
 	b = binary.AppendVarint(b, int64(p.Time-at))
-	for _, m := range []track.Measure{p.Accuracy, p.Speed, p.Heading} {
+	for _, m := range []track.Measure{p.Accuracy, p.Speed, p.Heading, p.Altitude} {
 		if m.Known {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(m.Value))
 		}
@@ -178,7 +179,7 @@ func (r *inputReader) position(at track.Millis) track.Position {
 	for _, m := range []struct {
 		flag byte
 		to   *track.Measure
-	}{{hasAccuracy, &p.Accuracy}, {hasSpeed, &p.Speed}, {hasHeading, &p.Heading}} {
+	}{{hasAccuracy, &p.Accuracy}, {hasSpeed, &p.Speed}, {hasHeading, &p.Heading}, {hasAltitude, &p.Altitude}} {
 		if flags&m.flag != 0 {
 			*m.to = track.Measure{Value: math.Float32frombits(r.Uint32()), Known: true}
 		}

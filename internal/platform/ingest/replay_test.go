@@ -402,6 +402,7 @@ func inputs() (all []*input) {
 			}
 			if r.IntN(2) == 0 {
 				p.Accuracy, p.Heading, p.Props = track.Measured(r.Float64()), track.Measured(3), []byte(`{"a":1}`)
+				p.Altitude = track.Measured(-r.Float64())
 			}
 			in.positions = append(in.positions, p)
 		}

@@ -7,7 +7,7 @@
 //	4   i64  t, Unix milliseconds
 //	12  f64  lon, degrees WGS84
 //	20  f64  lat
-//	28  f32  accuracy, if flagged; then f32 speed, then f32 heading
+//	28  f32  accuracy, if flagged; then f32 speed, f32 heading, f32 altitude
 //	    u16, bytes  fleet, if flagged: its length and itself
 //	    bytes  id
 //	    bytes  props, if flagged: JSON, up to the end of the body
@@ -33,7 +33,7 @@ const Version = 1
 const (
 	MaxName  = 256      // of an id and of a fleet
 	MaxProps = 16 << 10 // of props as text
-	MaxSize  = fixedSize + 3*4 + 2 + 2*MaxName + MaxProps
+	MaxSize  = fixedSize + 4*4 + 2 + 2*MaxName + MaxProps
 )
 
 const fixedSize = 28
@@ -45,6 +45,7 @@ const (
 	hasHeading
 	hasProps
 	hasFleet
+	hasAltitude
 	knownFlags = 1<<iota - 1
 )
 
@@ -57,6 +58,7 @@ type Position struct {
 	Accuracy Measure // metres
 	Speed    Measure // metres per second
 	Heading  Measure // degrees clockwise from north
+	Altitude Measure // metres
 	Props    []byte  // JSON object that describes the object; empty: none
 }
 
@@ -89,7 +91,7 @@ func Append(dst []byte, p *Position) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Time))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.Lon))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.Lat))
-	for _, m := range [...]Measure{p.Accuracy, p.Speed, p.Heading} {
+	for _, m := range [...]Measure{p.Accuracy, p.Speed, p.Heading, p.Altitude} {
 		if m.Known {
 			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(m.Value))
 		}
@@ -125,6 +127,7 @@ func (p *Position) flags() (f byte) {
 		{p.Heading.Known, hasHeading},
 		{len(p.Props) > 0, hasProps},
 		{p.Fleet != "", hasFleet},
+		{p.Altitude.Known, hasAltitude},
 	} {
 		if o.there {
 			f |= o.flag
@@ -177,6 +180,7 @@ func Parse(b []byte) (p Position, err error) {
 		{hasAccuracy, "accuracy", &p.Accuracy},
 		{hasSpeed, "speed", &p.Speed},
 		{hasHeading, "heading", &p.Heading},
+		{hasAltitude, "altitude", &p.Altitude},
 	} {
 		if flags&o.flag != 0 {
 			*o.to = r.measure(o.field)

@@ -84,7 +84,7 @@ func TestVectors(t *testing.T) {
 func TestEveryField(t *testing.T) {
 	want := Position{
 		Fleet: "buses", ID: "v42", Time: -1, Lon: -73.9586, Lat: math.Inf(1),
-		Accuracy: Known(0), Speed: Known(8.25), Heading: Known(270), Props: []byte(`{}`),
+		Accuracy: Known(0), Speed: Known(8.25), Heading: Known(270), Altitude: Known(-3.5), Props: []byte(`{}`),
 	}
 	b, err := Append(nil, &want)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestEveryField(t *testing.T) {
 	}
 	got, err := Parse(b)
 	if err != nil || got.Fleet != want.Fleet || got.ID != want.ID || got.Time != want.Time || got.Lon != want.Lon || got.Lat != want.Lat ||
-		got.Accuracy != want.Accuracy || got.Speed != want.Speed || got.Heading != want.Heading || string(got.Props) != "{}" {
+		got.Accuracy != want.Accuracy || got.Speed != want.Speed || got.Heading != want.Heading || got.Altitude != want.Altitude || string(got.Props) != "{}" {
 		t.Errorf("%v, got %+v\nwant %+v", err, got, want)
 	}
 	if _, err := Parse(append([]byte{2}, b[1:]...)); err == nil || err.Error() != "version: 2, not 1" {
@@ -112,7 +112,7 @@ func TestAppendRefusesWhatDoesNotFit(t *testing.T) {
 			t.Errorf("got %v and %q, want %s", err, dst, want)
 		}
 	}
-	p := Position{ID: strings.Repeat("i", MaxName), Fleet: strings.Repeat("f", MaxName), Props: make([]byte, MaxProps), Accuracy: Known(1), Speed: Known(1), Heading: Known(1)}
+	p := Position{ID: strings.Repeat("i", MaxName), Fleet: strings.Repeat("f", MaxName), Props: make([]byte, MaxProps), Accuracy: Known(1), Speed: Known(1), Heading: Known(1), Altitude: Known(1)}
 	if b, err := Append(nil, &p); err != nil || len(b) != MaxSize {
 		t.Errorf("%v, %d bytes, want %d", err, len(b), MaxSize)
 	}
