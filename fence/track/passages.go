@@ -47,7 +47,7 @@ func (s *Shard) passLine(o *object, set *TrackedSet, x *setScope, ref fence.Ref,
 		case len(o.passages) == maxPassages:
 			s.pass(o, set, x, f, &p)
 		default:
-			own := s.own(o)
+			own := s.ownRare(o)
 			own.passages = append(own.passages, p)
 		}
 	}

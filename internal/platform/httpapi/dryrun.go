@@ -11,13 +11,11 @@ import (
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/rulebook/dryrun"
 )
 
-// The bounds of a dry run.
-const (
-	dryRunPositions = 1_000_000
-	dryRunEvents    = 10_000
-)
+// dryRunPositions bounds the past positions of a dry run.
+const dryRunPositions = 1_000_000
 
 // dryRunPath is the path of a dry run.
 const dryRunPath = "/v1/rules/dry-run"
@@ -37,13 +35,9 @@ type dryRun struct {
 
 // dryRunResult is its answer.
 type dryRunResult struct {
-	Positions int                `json:"positions"`
-	Accepted  int                `json:"accepted"`
-	Late      int                `json:"late"`
-	Outliers  int                `json:"outliers"`
-	Rejected  []ingest.Rejection `json:"rejected"`
-	Events    []json.RawMessage  `json:"events"` // CloudEvents
-	Truncated bool               `json:"truncated,omitempty"`
+	dryrun.Count
+	Rejected []ingest.Rejection `json:"rejected"`
+	dryrun.Events
 }
 
 // postDryRun tells which events positions would cause, from an empty state, and changes nothing.
@@ -75,27 +69,13 @@ func (a *API) postDryRun(w http.ResponseWriter, r *http.Request) error {
 // dryView returns the present fences with the policy and the rules of the request.
 func (a *API) dryView(q *dryRun) (*track.View, error) {
 	state := a.cfg.Book.State()
-	view := &track.View{}
-	for s := range a.cfg.Catalog.All() {
-		policy := q.Policy
-		if policy == nil {
-			policy, _, _ = state.Policy(s.Name())
-		}
-		view.Sets = append(view.Sets, track.TrackedSet{
-			ID: track.SetID(len(view.Sets)), Name: s.Name(), Snapshot: s.Snapshot(), Policy: policy,
-		})
-	}
-	rules := state.Rules()
 	if q.Rules != nil {
 		var err error
-		if rules, err = rule.NewTable(*q.Rules); err != nil {
+		if state, err = state.WithRules(*q.Rules); err != nil {
 			return nil, fail(http.StatusBadRequest, "body: rules: %v", err)
 		}
 	}
-	if rules.Len() > 0 {
-		view.Rules = rules
-	}
-	return view, nil
+	return dryrun.View(a.cfg.Catalog, state, q.Policy), nil
 }
 
 // dryPositions returns the positions of the request, in their order.
@@ -148,48 +128,8 @@ func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 
 // runDry applies positions to an empty state.
 func runDry(view *track.View, batch *ingest.Batch) *dryRunResult {
-	out := &dryRunResult{Positions: len(batch.Positions) + len(batch.Rejected), Rejected: batch.Rejected, Events: []json.RawMessage{}}
-	if out.Rejected == nil {
-		out.Rejected = []ingest.Rejection{}
-	}
-	shard := track.NewShard(track.Options{})
-	var told []track.Event
-	take := func() {
-		for i := range told {
-			if out.Truncated = len(out.Events) == dryRunEvents; out.Truncated {
-				break
-			}
-			rec := events.NewRecord(&told[i], "dry")
-			out.Events = append(out.Events, rec.JSON.Bytes())
-		}
-		told = told[:0]
-	}
-	settle := func() {
-		for more := true; more; {
-			told, more = shard.Step(told, dryRunEvents)
-			take()
-		}
-	}
-	for i := range batch.Positions {
-		p := &batch.Positions[i]
-		p.Arrived = p.Time
-		if i == 0 {
-			shard.SetView(view, p.Arrived)
-		}
-		shard.Advance(p.Arrived)
-		settle()
-		var outcome track.Outcome
-		outcome, told = shard.Apply(p, told)
-		switch outcome {
-		case track.Accepted, track.Held:
-			out.Accepted++
-		case track.Outlier:
-			out.Outliers++
-		default:
-			out.Late++
-		}
-		take()
-	}
-	settle()
+	out := &dryRunResult{Rejected: append([]ingest.Rejection{}, batch.Rejected...)}
+	out.Count, out.Events = dryrun.Encode(view, batch.Positions)
+	out.Positions += len(batch.Rejected) + batch.Omitted
 	return out
 }

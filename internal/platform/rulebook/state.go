@@ -93,6 +93,21 @@ func carried(r *rule.Rule) error {
 	return nil
 }
 
+// WithRules returns the policies of the state with other rules, for a dry run: a book does not take
+// it.
+func (s *State) WithRules(all []*rule.Rule) (*State, error) {
+	for _, r := range all {
+		if err := carried(r); err != nil {
+			return nil, err
+		}
+	}
+	rules, err := rule.NewTable(all)
+	if err != nil {
+		return nil, err
+	}
+	return &State{preset: s.preset, policies: s.policies, rules: rules}, nil
+}
+
 // with returns the state with a rule of the API.
 func (s *State) with(r *rule.Rule) (*State, error) {
 	if err := carried(r); err != nil {
