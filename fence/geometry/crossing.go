@@ -203,7 +203,7 @@ func (w *Path) Passes(mp MultiPolygon) (first, last float64, ok bool) { return w
 // PassesParts is Passes, given the boxes around all parts, which spare a look at most parts of an
 // area of many.
 func (w *Path) PassesParts(mp MultiPolygon, boxes []Box) (first, last float64, ok bool) {
-	var few [16]Turn
+	var few [16]Cut
 	turns, held := few[:0], 0
 	around := w.Boxes()
 	for i, part := range mp {
@@ -231,50 +231,50 @@ func (w *Path) PassesParts(mp MultiPolygon, boxes []Box) (first, last float64, o
 	return union(turns, held)
 }
 
-// Turn is a crossing of the boundary of a part: 1 goes in, -1 goes out.
-type Turn struct {
+// Cut is a crossing of the boundary of a part.
+type Cut struct {
 	share float64
-	into  int
+	into  int // 1 goes in, -1 goes out
 }
 
-func byShare(x, y Turn) int {
+func byShare(x, y Cut) int {
 	// At one place the path comes into one part before it leaves another.
 	return cmp.Or(cmp.Compare(x.share, y.share), cmp.Compare(y.into, x.into))
 }
 
 // turns appends the crossings of a part's edges.
-func (w *Path) turns(dst []Turn, pg Polygon) []Turn {
+func (w *Path) turns(dst []Cut, pg Polygon) []Cut {
 	for _, r := range pg {
 		if len(r) == 0 {
 			continue
 		}
 		a := r[len(r)-1]
 		for _, b := range r {
-			dst = w.AppendTurn(dst, a, b)
+			dst = w.AppendCut(dst, a, b)
 			a = b
 		}
 	}
 	return dst
 }
 
-// AppendTurn appends the crossing of the edge p-q, if there is one.
-func (w *Path) AppendTurn(dst []Turn, p, q Point) []Turn {
+// AppendCut appends the crossing of the edge p-q, if there is one.
+func (w *Path) AppendCut(dst []Cut, p, q Point) []Cut {
 	if c, ok := w.Cross(p, q); ok {
-		dst = append(dst, Turn{share: c.Share})
+		dst = append(dst, Cut{share: c.Share})
 	}
 	return dst
 }
 
 // Ends is Passes for an area of one part, given the crossings of all its edges, which it sorts.
-func Ends(turns []Turn) (first, last float64, ok bool) {
-	if turns = cancelled(turns, 0); len(turns) == 0 {
+func Ends(cuts []Cut) (first, last float64, ok bool) {
+	if cuts = cancelled(cuts, 0); len(cuts) == 0 {
 		return 0, 0, false
 	}
-	return turns[0].share, turns[len(turns)-1].share, true
+	return cuts[0].share, cuts[len(cuts)-1].share, true
 }
 
 // cancelled sorts turns[from:] and takes out pairs at one place, such as those of a spike.
-func cancelled(turns []Turn, from int) []Turn {
+func cancelled(turns []Cut, from int) []Cut {
 	slices.SortFunc(turns[from:], byShare)
 	kept := turns[:from]
 	for _, t := range turns[from:] {
@@ -288,7 +288,7 @@ func cancelled(turns []Turn, from int) []Turn {
 }
 
 // into gives the turns of a part their directions, which alternate.
-func into(turns []Turn, first int) {
+func into(turns []Cut, first int) {
 	for i := range turns {
 		turns[i].into = first
 		first = -first
@@ -297,7 +297,7 @@ func into(turns []Turn, first int) {
 
 // union returns the first and the last of the turns at which the path leaves all parts, or comes
 // from none, given the number of parts that it begins in.
-func union(turns []Turn, held int) (first, last float64, ok bool) {
+func union(turns []Cut, held int) (first, last float64, ok bool) {
 	slices.SortFunc(turns, byShare)
 	for _, t := range turns {
 		before := held

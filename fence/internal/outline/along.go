@@ -82,7 +82,7 @@ func Passes(e *index.Entry, w *geometry.Path) (first, last float64, ok bool) {
 	if len(e.Fence.Geometry) != 1 || w.Over() {
 		return w.PassesParts(e.Fence.Geometry, e.Boxes())
 	}
-	var few [16]geometry.Turn
+	var few [16]geometry.Cut
 	turns, around, all := few[:0], w.Boxes()[0], piecesOf(e)
 	for i := range all {
 		if all[i].Part < 0 || !all[i].Box.Intersects(around) {
@@ -92,7 +92,7 @@ func Passes(e *index.Entry, w *geometry.Path) (first, last float64, ok bool) {
 		c := pc.chain()
 		for k := int(pc.from); k < pc.end(&c); k++ {
 			p, q := c.edge(k)
-			turns = w.AppendTurn(turns, p, q)
+			turns = w.AppendCut(turns, p, q)
 		}
 	}
 	return geometry.Ends(turns)
