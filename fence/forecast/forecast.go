@@ -114,9 +114,9 @@ type walk struct {
 	sets  []Set
 	clear []float64 // by set: up to here on the path there is no boundary
 
-	refs     []fence.Ref
-	transits []geometry.Transit
-	lines    []geometry.Crossing
+	refs  []fence.Ref
+	turns []geometry.Turn
+	lines []geometry.Crossing
 }
 
 // step appends the crossings of one step, which begins at so many metres, by set.
@@ -155,8 +155,8 @@ func (w *walk) fence(dst []Crossing, s *Set, f *fence.Fence, begin, length float
 		}
 		return dst
 	}
-	w.transits = f.Geometry.AppendTransits(w.transits[:0], a, b)
-	for _, t := range w.transits {
+	w.turns = f.Geometry.AppendTurns(w.turns[:0], a, b)
+	for _, t := range w.turns {
 		crossing := place(t.Share)
 		if !t.In {
 			crossing.Kind = Exit

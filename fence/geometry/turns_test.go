@@ -8,11 +8,10 @@ import (
 	"paddock/fence/internal/sampling"
 )
 
-// TestTransits: along any path through an area of overlapping parts the transits alternate, the
-// first one depends on where the path begins, the last one on where it ends, and both are those of
-// Passes.
+// TestTurns: along any path through an area of overlapping parts the turns alternate, the first one
+// depends on where the path begins, the last one on where it ends, and both are those of Passes.
 // All coordinates are small integers, so that paths go through vertices and along edges.
-func TestTransits(t *testing.T) {
+func TestTurns(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(23, 23))
 	met := 0
@@ -28,7 +27,7 @@ func TestTransits(t *testing.T) {
 			}
 		}
 		a, b := at(), at()
-		turns := mp.AppendTransits(nil, a, b)
+		turns := mp.AppendTurns(nil, a, b)
 		in, last := mp.Contains(a), 0.0
 		for _, turn := range turns {
 			if turn.In == in || turn.Share < last {
@@ -48,7 +47,7 @@ func TestTransits(t *testing.T) {
 	if met < 1000/sampling.Slowdown {
 		t.Errorf("only %d turns", met)
 	}
-	if got := (MultiPolygon{Polygon{rectangle(0, 0, 1, 1)}}).AppendTransits(nil, Point{0, 0}, Point{0, math.Inf(1)}); got != nil {
+	if got := (MultiPolygon{Polygon{rectangle(0, 0, 1, 1)}}).AppendTurns(nil, Point{0, 0}, Point{0, math.Inf(1)}); got != nil {
 		t.Error(got)
 	}
 }
