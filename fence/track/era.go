@@ -116,6 +116,7 @@ type setScope struct {
 	builtin bool        // there are no rules: all fences are told
 	detects rule.Detect // of the open rules
 	rules   []*rule.Rule
+	counts  []*rule.Rule // open ones that count, which are not in rules
 }
 
 // everything is the scope of a set without rules.
@@ -163,7 +164,11 @@ func (e *era) compile(c *rule.Class) *scope {
 			continue
 		}
 		x := &sc.sets[i]
-		if x.tracked = true; r.Active.Open(at) && r.Detect != 0 {
+		switch x.tracked = true; {
+		case !r.Active.Open(at):
+		case r.AtLeast > 0:
+			x.counts = append(x.counts, r)
+		case r.Detect != 0:
 			x.rules = append(x.rules, r)
 			x.detects |= r.Detect
 			sc.dwells = sc.dwells || r.Detect.Has(rule.DwellTime)
@@ -179,7 +184,8 @@ func (sc *scope) equal(other *scope) bool {
 		return sc == other
 	}
 	return slices.EqualFunc(sc.sets, other.sets, func(a, b setScope) bool {
-		return a.set == b.set && a.tracked == b.tracked && slices.EqualFunc(a.rules, b.rules, (*rule.Rule).Equal)
+		return a.set == b.set && a.tracked == b.tracked && slices.EqualFunc(a.rules, b.rules, (*rule.Rule).Equal) &&
+			slices.EqualFunc(a.counts, b.counts, (*rule.Rule).Equal)
 	})
 }
 

@@ -32,6 +32,7 @@ func (s *Shard) restoreFrom(i *importer) error {
 		i.fail(ErrState)
 	}
 	n := NewShard(s.opts)
+	n.told = s.told
 	n.now, n.numbers = Millis(i.int()), i.uint()
 	at := n.now
 	if i.version > 1 {
@@ -56,6 +57,7 @@ func (s *Shard) restoreFrom(i *importer) error {
 		return i.err
 	}
 	*s = *n
+	s.tellAll()
 	return nil
 }
 

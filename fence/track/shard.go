@@ -29,6 +29,7 @@ type Shard struct {
 	heard   arrivalList        // objects that are not silent, longest unheard first
 	silent  int
 	timers  timers // objects that have deadlines
+	told    *Told  // nil: nothing is told
 
 	next   int // index in order of the next object that Step brings to view
 	behind int // number of objects from next on, round the end, that may have an earlier view

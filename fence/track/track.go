@@ -148,11 +148,17 @@ const (
 	ConditionBegin
 	// ConditionEnd: it does not hold any more.
 	ConditionEnd
+	// CountBegin: as many objects as a rule names are in the fence. A shard has no such events, see
+	// Told.
+	CountBegin
+	// CountEnd: they are fewer again.
+	CountEnd
 )
 
 var kindNames = [...]string{
 	Exit: "exit", Enter: "enter", Inside: "inside", Cross: "cross", Outside: "outside", Dwell: "dwell",
 	ConditionBegin: "condition_begin", ConditionEnd: "condition_end",
+	CountBegin: "count_begin", CountEnd: "count_end",
 }
 
 func (k Kind) String() string { return kindNames[k] }
@@ -233,6 +239,16 @@ type Event struct {
 	Left      Millis         // of cross: when the object left the fence again
 	Direction rule.Direction // of the cross of a line
 	Progress  Measure        // metres along the middle of a corridor
+
+	Several *Several // of events about several objects; nil for others
+}
+
+// Several is the part of an event of a rule about several objects. For a count the event has no
+// object. Seq is the number of the record with which the event came, and Visit that of the event
+// that began what it ends: both are unique for the rule and fence.
+type Several struct {
+	Count   int // of the objects in the fence
+	AtLeast int // of the rule
 }
 
 // Options of a shard. The zero value sets no limit and leaves all to the policies of the sets.

@@ -16,7 +16,8 @@ import (
 //
 // The attribute id is the object's id and its event count, as "v42/17", preceded by the fleet
 // unless that is the default one. Each part is written as a bus token, so that ids of two objects
-// never coincide. The attribute source is the set, and the run if there is one.
+// never coincide. For events about several objects see appendSeveralID. The attribute source is the
+// set, and the run if there is one.
 func encode(e *track.Event, run string) Text {
 	var room [1024]byte
 	var shared []part
@@ -30,12 +31,24 @@ func encode(e *track.Event, run string) Text {
 	b = append(b, `","type":"paddock.fence.`...)
 	b = append(b, e.Kind.String()...)
 	b = append(b, `","subject":`...)
-	b = appendString(b, e.ID)
+	b = appendString(b, subjectOf(e))
 	b = append(b, `,"time":`...)
 	b = appendTime(b, e.At)
 	b = append(b, `,"datacontenttype":"application/json","data":`...)
-	b, shared = appendData(b, e)
+	if e.Several != nil {
+		b, shared = appendSeveralData(b, e)
+	} else {
+		b, shared = appendData(b, e)
+	}
 	return Text{own: bytes.Clone(append(b, '}')), shared: shared}
+}
+
+// subjectOf returns the attribute subject: the object, or the fence if the event is about several.
+func subjectOf(e *track.Event) string {
+	if e.ID == "" {
+		return fenceKey(e)
+	}
+	return e.ID
 }
 
 func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
@@ -117,6 +130,9 @@ func VisitID(fleet, id string, visit uint64) string {
 }
 
 func appendEventID(b []byte, e *track.Event, seq uint64) []byte {
+	if e.Several != nil {
+		return appendSeveralID(b, e, seq)
+	}
 	if e.Fleet != DefaultFleet {
 		b = append(subjects.AppendToken(b, e.Fleet), '/')
 	}
@@ -182,7 +198,7 @@ func appendEscaped(b []byte, s string) []byte {
 }
 
 // Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>. The
-// fence is _ if the event is about all of the set.
+// fence is _ if the event is about all of the set, and fleet and object are if it is about several.
 func Subject(e *track.Event) string {
 	b := make([]byte, 0, 96)
 	b = append(b, "fence."...)

@@ -52,7 +52,7 @@ func TestRules(t *testing.T) {
 	if put(t, b, `{"id":"a","set":"t"}`); b.State() != same {
 		t.Error("the same rule makes another state")
 	}
-	for _, text := range []string{`{"id":"n","near":{"objects":"x","metres":5}}`, `{"id":"n","set":"s","count":{"at_least":2}}`} {
+	for _, text := range []string{`{"id":"n","near":{"objects":"x","metres":5}}`} {
 		if _, _, err := b.Put(parse(t, text), allow); !errors.Is(err, errCarried) || b.State() != same {
 			t.Errorf("%s: %v", text, err)
 		}

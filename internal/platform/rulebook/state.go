@@ -83,11 +83,11 @@ func (s *State) editable(id string) (old *rule.Rule, known bool, err error) {
 }
 
 // errCarried refuses rules that package rule describes and the tracker does not carry out.
-var errCarried = errors.New("rules with count or near are not carried out by this version: use detect")
+var errCarried = errors.New("rules with near are not carried out by this version: use detect or count")
 
 // carried checks that the tracker carries out a rule.
 func carried(r *rule.Rule) error {
-	if r.AtLeast > 0 || r.Near != nil {
+	if r.Near != nil {
 		return fmt.Errorf("rule %s: %w", r.ID, errCarried)
 	}
 	return nil

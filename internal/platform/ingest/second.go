@@ -1,0 +1,214 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/fold"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/subjects"
+)
+
+// The second fold has no checkpoint. What it knows of objects follows from the partitions, and its
+// latches are values in the journal: those that are open, by their names, and those that ended, by
+// the record that ended them. So the latches are known as of every record from the oldest kept
+// checkpoint on, whichever changes of later records are there.
+//
+// Let X be the record of the newest checkpoint that is loaded. After it has applied the records up
+// to X, the fold judges nothing before: every partition is as it was after X, and so are the
+// numbers. The latches as of X are all in the journal, and so are the events up to X: a record's
+// changes and pieces are written before a checkpoint after it, and a loss of power takes the newest
+// writes alone. So the records behind X cause the same events and the same changes again.
+const (
+	openLatches = "second/open/" // + name -> number of the record, time
+	pastLatches = "second/past/" // + number of the record that ended it, in hex, / and the name -> likewise
+)
+
+// severals is the state of the second fold.
+type severals struct {
+	*fold.Second
+	from    uint64 // records behind it are judged
+	waiting bool   // the latches as of from are not loaded yet
+	past    bool   // the journal may hold latches that have ended
+	events  []track.Event
+}
+
+// severally ends a record for the second fold.
+func (p *Pipeline) severally(r *record) {
+	s := &p.folding.several
+	for _, t := range p.partitions {
+		s.Take(t.Partition)
+	}
+	round := fold.Round{Number: r.number, At: r.at, View: p.seen.Load()}
+	if r.number <= s.from && p.cfg.Journal != nil {
+		s.Skip(round)
+		return
+	}
+	if err := p.loadLatches(); err != nil {
+		p.fail(r, err)
+		return
+	}
+	var changes *fold.Changes
+	s.events, changes = s.End(round, s.events)
+	p.encodeTo(subjects.Partitions, s.events)
+	clear(s.events)
+	s.events = s.events[:0]
+	if err := p.storeLatches(r.number, changes); err != nil {
+		p.fail(r, err)
+	}
+}
+
+// beginSeveral prepares the second fold, once the partitions are loaded: from is the newest record
+// of theirs.
+func (p *Pipeline) beginSeveral(from uint64) {
+	s := &p.folding.several
+	s.from, s.waiting = from, true
+}
+
+// endLoading gives the second fold what the partitions told, if no record did so.
+func (p *Pipeline) endLoading() error {
+	s := &p.folding.several
+	if !s.waiting {
+		return nil
+	}
+	for _, t := range p.partitions {
+		s.Take(t.Partition)
+	}
+	s.Skip(fold.Round{Number: s.from, At: p.folding.store.at, View: p.seen.Load()})
+	return p.loadLatches()
+}
+
+// storesLatches reports whether the journal takes what the second fold changes.
+func (p *Pipeline) storesLatches() bool {
+	return p.cfg.Journal != nil && p.folding.store.check == nil
+}
+
+// storeLatches writes the changes of a record. It does not wait for the disk.
+func (p *Pipeline) storeLatches(number uint64, c *fold.Changes) error {
+	if len(c.Begun)+len(c.Ended) == 0 || !p.storesLatches() {
+		return nil
+	}
+	var remove []journal.Span
+	var put []journal.Value
+	for _, l := range c.Ended {
+		remove = append(remove, journal.Only(openLatches+l.Name))
+		put = append(put, journal.Value{Name: pastLatch(number) + "/" + l.Name, Bytes: appendLatch(&l)})
+		p.folding.several.past = true
+	}
+	for _, l := range c.Begun {
+		put = append(put, journal.Value{Name: openLatches + l.Name, Bytes: appendLatch(&l)})
+	}
+	return p.cfg.Journal.Change(remove, put...)
+}
+
+func pastLatch(number uint64) string { return fmt.Sprintf("%s%016x", pastLatches, number) }
+
+func appendLatch(l *fold.Latch) []byte {
+	return binary.AppendVarint(binary.AppendUvarint(nil, l.Begun), int64(l.Since))
+}
+
+func parseLatch(name string, b []byte) (fold.Latch, error) {
+	f := journal.Fields{Rest: b}
+	l := fold.Latch{Name: name, Begun: f.Uint(), Since: track.Millis(f.Int())}
+	if f.Failed || len(f.Rest) > 0 || l.Begun == 0 {
+		return l, fmt.Errorf("%w: the state of the rule %q", journal.ErrDamaged, name)
+	}
+	return l, nil
+}
+
+// loadLatches gives the second fold the latches as of the record behind which it judges. The
+// journal holds no later ones after it.
+func (p *Pipeline) loadLatches() error {
+	s := &p.folding.several
+	if !s.waiting {
+		return nil
+	}
+	s.waiting = false
+	latches, remove, put, err := p.latchesAsOf(s.from)
+	if err != nil && (!p.folding.store.damaged || !errors.Is(err, journal.ErrDamaged)) {
+		return err
+	}
+	s.Restore(latches)
+	if len(remove) == 0 || !p.storesLatches() {
+		return nil
+	}
+	return p.cfg.Journal.Change(remove, put...)
+}
+
+// latchesAsOf returns the latches as of a record, and what makes the journal hold these alone.
+func (p *Pipeline) latchesAsOf(number uint64) (latches []fold.Latch, remove []journal.Span, put []journal.Value, err error) {
+	err = p.cfg.Journal.Values(openLatches, "", func(v journal.Value) error {
+		l, err := parseLatch(strings.TrimPrefix(v.Name, openLatches), v.Bytes)
+		if l.Begun <= number {
+			latches = append(latches, l)
+		} else {
+			remove = append(remove, journal.Only(v.Name))
+		}
+		return err
+	})
+	if err != nil {
+		return latches, nil, nil, err
+	}
+	err = p.cfg.Journal.Values(pastLatches, "", func(v journal.Value) error {
+		ended, name, ok := strings.Cut(strings.TrimPrefix(v.Name, pastLatches), "/")
+		at, err := strconv.ParseUint(ended, 16, 64)
+		l, err2 := parseLatch(name, v.Bytes)
+		if err := errors.Join(err, err2); err != nil || !ok {
+			return fmt.Errorf("%w: %q", journal.ErrDamaged, v.Name)
+		}
+		if p.folding.several.past = true; at <= number {
+			return nil
+		}
+		if remove = append(remove, journal.Only(v.Name)); l.Begun <= number {
+			latches = append(latches, l)
+			put = append(put, journal.Value{Name: openLatches + name, Bytes: appendLatch(&l)})
+		}
+		return nil
+	})
+	return latches, remove, put, err
+}
+
+// trimLatches removes the latches that ended up to a record.
+func (p *Pipeline) trimLatches(upTo uint64) error {
+	s := &p.folding.several
+	if !s.past {
+		return nil
+	}
+	return p.cfg.Journal.Change([]journal.Span{{From: pastLatches, To: pastLatch(upTo + 1)}})
+}
+
+// replaceLatches makes the journal hold the latches that follow from the present state alone, after
+// a loss. No events tell of the difference.
+func (p *Pipeline) replaceLatches() error {
+	s := &p.folding.several
+	for _, t := range p.partitions {
+		s.Take(t.Partition)
+	}
+	if err := p.loadLatches(); err != nil {
+		return err
+	}
+	st := &p.folding.store
+	latches := s.Settle(fold.Round{Number: st.number, At: st.at, View: p.seen.Load()})
+	put := make([]journal.Value, len(latches))
+	for i := range latches {
+		put[i] = journal.Value{Name: openLatches + latches[i].Name, Bytes: appendLatch(&latches[i])}
+	}
+	return p.cfg.Journal.Change([]journal.Span{
+		{From: openLatches, To: journal.PrefixEnd(openLatches)}, {From: pastLatches, To: journal.PrefixEnd(pastLatches)},
+	}, put...)
+}
+
+// encodeTo encodes events, for the place of a partition or behind all of them.
+func (p *Pipeline) encodeTo(place int, list []track.Event) {
+	for i := range list {
+		if !p.folding.store.replaying {
+			p.Metrics.event(&list[i])
+		}
+		p.folding.out[place] = append(p.folding.out[place], events.NewRecord(&list[i], p.cfg.Run))
+	}
+}
