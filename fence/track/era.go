@@ -13,6 +13,7 @@ type era struct {
 	at     Millis // its beginning
 	flip   Millis // when a rule opens or closes next; 0: never
 	bonds  map[*rule.Class]*bond
+	near   []*rule.Rule // open ones about objects near each other, by id
 	before *era // the last one, until all objects have left it
 	// changes are those of the rules since before, if nothing else changed; see onlyRules.
 	changes   []rule.Change
@@ -29,7 +30,9 @@ func newEra(v *View, at Millis, before *era) *era {
 	if v.Rules == nil {
 		return e
 	}
-	for _, r := range v.scheduled() {
+	e.near = e.openNear(before)
+	timed, _ := v.special()
+	for _, r := range timed {
 		if next, _, changes := r.Active.Next(at.Time()); changes {
 			if t := MillisOf(next); e.flip == 0 || t < e.flip {
 				e.flip = t
@@ -66,19 +69,28 @@ func (e *era) concerns(o *object) bool {
 	return false
 }
 
-// scheduled returns the rules that have a schedule.
-func (v *View) scheduled() []*rule.Rule {
-	if known := v.timed.Load(); known != nil {
-		return *known
+// special is the enabled rules with a schedule, and those about objects near each other, by id.
+type special struct{ timed, near []*rule.Rule }
+
+// special returns the rules that an era looks at one by one.
+func (v *View) special() (timed, near []*rule.Rule) {
+	if known := v.listed.Load(); known != nil {
+		return known.timed, known.near
 	}
-	var timed []*rule.Rule
+	var all special
 	for _, r := range v.Rules.Rules() {
-		if r.Active != nil && !r.Disabled {
-			timed = append(timed, r)
+		switch {
+		case r.Disabled:
+			continue
+		case r.Near != nil:
+			all.near = append(all.near, r)
+		}
+		if r.Active != nil {
+			all.timed = append(all.timed, r)
 		}
 	}
-	v.timed.Store(&timed)
-	return timed
+	v.listed.Store(&all)
+	return all.timed, all.near
 }
 
 // classOf returns the class of an object; nil without rules.

@@ -8,7 +8,8 @@ import (
 // Told is what a shard tells beside its events, for rules about several objects, which no fold of
 // one object carries out. The caller takes it and empties it.
 type Told struct {
-	Counts []Count
+	Counts    []Count
+	Sightings []Sighting
 }
 
 // Count is a change of the objects that a rule counts in a fence: one that it selects, whose
@@ -109,6 +110,9 @@ func (s *Shard) tellAll() {
 	for _, o := range s.order {
 		if o.gone {
 			continue
+		}
+		if len(s.era.near) > 0 && !o.silent {
+			s.sight(o, &cause{reason: Move, at: o.time, time: o.time})
 		}
 		for i := range o.members {
 			m := &o.members[i]

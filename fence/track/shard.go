@@ -175,6 +175,7 @@ func (s *Shard) renew(o *object, events []Event) []Event {
 	if o.gone || o.era == s.era {
 		return events
 	}
+	s.sightEdited(o)
 	if !s.era.concerns(o) {
 		o.era = s.era
 		return events

@@ -103,6 +103,7 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		}
 	}
 	if all {
+		s.loseSight(o, &c)
 		s.heard.remove(o)
 		o.silent = true
 		s.silent++

@@ -153,12 +153,16 @@ const (
 	CountBegin
 	// CountEnd: they are fewer again.
 	CountEnd
+	// NearBegin: two objects come as near to each other as a rule says. A shard has no such events.
+	NearBegin
+	// NearEnd: they part.
+	NearEnd
 )
 
 var kindNames = [...]string{
 	Exit: "exit", Enter: "enter", Inside: "inside", Cross: "cross", Outside: "outside", Dwell: "dwell",
 	ConditionBegin: "condition_begin", ConditionEnd: "condition_end",
-	CountBegin: "count_begin", CountEnd: "count_end",
+	CountBegin: "count_begin", CountEnd: "count_end", NearBegin: "near_begin", NearEnd: "near_end",
 }
 
 func (k Kind) String() string { return kindNames[k] }
@@ -243,12 +247,24 @@ type Event struct {
 	Several *Several // of events about several objects; nil for others
 }
 
-// Several is the part of an event of a rule about several objects. For a count the event has no
-// object. Seq is the number of the record with which the event came, and Visit that of the event
-// that began what it ends: both are unique for the rule and fence.
+// Several is the part of an event of a rule about several objects. Seq is the number of the record
+// with which the event came, and Visit that of the event that began what it ends: both are unique
+// for the rule and the fence, or for the rule and the two objects.
 type Several struct {
-	Count   int // of the objects in the fence
-	AtLeast int // of the rule
+	// Of count_begin and count_end, which have no object: the objects in the fence, and the number
+	// that the rule asks for.
+	Count, AtLeast int
+
+	// Of near_begin and near_end, which have no fence: the object that is near, and its distance.
+	Other  *Party
+	Metres float64
+}
+
+// Party is an object that an event is about beside the first one.
+type Party struct {
+	Fleet, ID string
+	Props     json.RawMessage
+	Point     geometry.Point
 }
 
 // Options of a shard. The zero value sets no limit and leaves all to the policies of the sets.

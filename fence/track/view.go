@@ -34,7 +34,7 @@ type View struct {
 	// set for every object, and enter and exit of all fences.
 	Rules *rule.Table
 
-	timed atomic.Pointer[[]*rule.Rule] // with a schedule, once it was asked for
+	listed atomic.Pointer[special] // once it was asked for
 }
 
 // find returns the set with this id, or nil. A View holds few sets, so a

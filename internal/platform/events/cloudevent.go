@@ -23,8 +23,7 @@ func encode(e *track.Event, run string) Text {
 	var shared []part
 	b := append(room[:0], `{"specversion":"1.0","id":"`...)
 	b = appendEventID(b, e, e.Seq)
-	b = append(b, `","source":"/sets/`...)
-	b = subjects.AppendToken(b, e.Set)
+	b = appendSource(append(b, `","source":"`...), e)
 	if run != "" {
 		b = append(append(b, "?run="...), run...)
 	}
@@ -55,13 +54,8 @@ func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
 	b = append(b, `{"set":`...)
 	b = appendString(b, e.Set)
 	b, shared = appendFence(append(b, `,"fence":`...), e, shared)
-	b = append(b, `,"object":{"id":`...)
-	b = appendString(b, e.ID)
-	b = append(b, `,"fleet":`...)
-	b = appendString(b, e.Fleet)
-	b = append(b, `,"properties":`...)
-	b, shared = appendObject(b, e.Props, shared)
-	b = append(b, `},"point":`...)
+	b, shared = appendParty(append(b, `,"object":`...), e.Fleet, e.ID, e.Props, shared)
+	b = append(b, `,"point":`...)
 	b = AppendPoint(b, e.Point)
 	if e.HasPrev {
 		b = append(b, `,"prev":`...)
@@ -133,11 +127,15 @@ func appendEventID(b []byte, e *track.Event, seq uint64) []byte {
 	if e.Several != nil {
 		return appendSeveralID(b, e, seq)
 	}
-	if e.Fleet != DefaultFleet {
-		b = append(subjects.AppendToken(b, e.Fleet), '/')
+	return strconv.AppendUint(append(appendObjectID(b, e.Fleet, e.ID), '/'), seq, 10)
+}
+
+// appendObjectID appends the tokens of an object, without the fleet if it is the default one.
+func appendObjectID(b []byte, fleet, id string) []byte {
+	if fleet != DefaultFleet {
+		b = append(subjects.AppendToken(b, fleet), '/')
 	}
-	b = append(subjects.AppendToken(b, e.ID), '/')
-	return strconv.AppendUint(b, seq, 10)
+	return subjects.AppendToken(b, id)
 }
 
 // AppendPoint appends a GeoJSON Point.

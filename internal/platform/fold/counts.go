@@ -3,7 +3,6 @@ package fold
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/subjects"
@@ -24,18 +23,14 @@ func (a *countKey) latchName() string {
 	return string(subjects.AppendToken(b, a.fence))
 }
 
-// parseCountKey returns the key of a latch.
-func parseCountKey(name string) (key countKey, ok bool) {
-	tokens := strings.Split(name, "/")
-	if len(tokens) != 4 || tokens[0] != "count" {
-		return key, false
-	}
-	for i, to := range []*string{&key.rule, &key.set, &key.fence} {
-		if *to, ok = subjects.ParseToken(tokens[i+1]); !ok {
-			return key, false
+// restoreCount gives a number the latch of its events.
+func (s *Second) restoreCount(l Latch) {
+	var names [3]string
+	if parseLatchName(l.Name, "count", names[:]) {
+		if t := s.counts[countKey{names[0], names[1], names[2]}]; t != nil {
+			t.latch = l
 		}
 	}
-	return key, true
 }
 
 // tally is a number of objects.
@@ -84,13 +79,10 @@ func (s *Second) touch(key countKey, t *tally) {
 
 // ruleOf returns the rule of a change.
 func (s *Second) ruleOf(c *track.Count) *second {
-	x := s.rules[c.Rule]
-	if x == nil {
-		x = &second{atLeast: c.AtLeast}
-		s.rules[c.Rule] = x
-		if s.table != nil {
-			x.follow(s.table, c.Rule)
-		}
+	x := s.rule(c.Rule)
+	if x.atLeast == 0 {
+		x.atLeast = c.AtLeast
+		x.follow(s.table, c.Rule)
 	}
 	return x
 }
@@ -101,9 +93,7 @@ func (s *Second) release(x *touched) {
 		return
 	}
 	delete(s.counts, x.countKey)
-	if x.of.uses--; x.of.uses == 0 {
-		delete(s.rules, x.rule)
-	}
+	s.drop(x.rule, x.of)
 }
 
 // judgeCounts compares the numbers that a record has changed with what their rules ask for. The
@@ -124,7 +114,6 @@ func (s *Second) judgeCounts(r Round, events []track.Event) []track.Event {
 			s.changes.Ended = append(s.changes.Ended, x.latch)
 			x.latch = Latch{}
 		}
-		s.release(x)
 	}
 	return events
 }

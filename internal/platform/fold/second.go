@@ -6,6 +6,7 @@ import (
 
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
+	"paddock/internal/platform/subjects"
 )
 
 // Second is the second fold: it carries out rules about several objects, which may be of different
@@ -19,15 +20,22 @@ type Second struct {
 	table  *rule.Table // of the last record
 	rules  map[string]*second
 	counts map[countKey]*tally
+	movers map[object]*mover
+	grid   grid
+
+	crowded uint64 // see Crowded
 
 	touched []touched // of the present record
+	moved   []*mover  // likewise
+	found   []candidate
 	changes Changes
 }
 
 // second is a rule about several objects, as it was when it was last in force.
 type second struct {
 	atLeast int
-	uses    int // by tallies
+	near    *rule.Near
+	uses    int // by tallies and movers
 }
 
 // Latch is a state that an event has begun, and none has ended yet.
@@ -44,7 +52,7 @@ type Changes struct {
 
 // NewSecond returns a second fold before the first record.
 func NewSecond() *Second {
-	return &Second{rules: map[string]*second{}, counts: map[countKey]*tally{}}
+	return &Second{rules: map[string]*second{}, counts: map[countKey]*tally{}, movers: map[object]*mover{}, grid: grid{}}
 }
 
 // Round is the end of a record.
@@ -57,16 +65,25 @@ type Round struct {
 // Take takes what a partition has told. Partitions are taken in their order.
 func (s *Second) Take(p *Partition) {
 	t := &p.told
-	if len(t.Counts) == 0 {
+	if len(t.Counts)+len(t.Sightings) == 0 {
 		return
 	}
 	for i := range t.Counts {
 		s.count(&t.Counts[i])
 	}
-	clear(t.Counts)
-	if t.Counts = t.Counts[:0]; cap(t.Counts) > keptTold {
-		t.Counts = nil
+	for i := range t.Sightings {
+		s.see(&t.Sightings[i])
 	}
+	t.Counts, t.Sightings = emptied(t.Counts), emptied(t.Sightings)
+}
+
+// emptied returns an empty list, with the room of this one unless it is very large.
+func emptied[T any](list []T) []T {
+	if cap(list) > keptTold {
+		return nil
+	}
+	clear(list)
+	return list[:0]
 }
 
 // keptTold is the number of elements that a list keeps room for between two records.
@@ -76,9 +93,6 @@ const keptTold = 4 * StepEvents
 // of one moment.
 func (s *Second) Skip(r Round) {
 	s.adopt(r.View)
-	for i := range s.touched {
-		s.release(&s.touched[i])
-	}
 	s.forget()
 }
 
@@ -87,19 +101,21 @@ func (s *Second) Skip(r Round) {
 func (s *Second) End(r Round, events []track.Event) ([]track.Event, *Changes) {
 	s.adopt(r.View)
 	s.changes = Changes{Begun: s.changes.Begun[:0], Ended: s.changes.Ended[:0]}
-	if len(s.touched) > 0 {
-		events = s.judgeCounts(r, events)
-		s.forget()
-	}
+	events = s.judgeCounts(r, events)
+	events = s.judgePairs(r, events)
+	s.forget()
 	return events, &s.changes
 }
 
 // forget empties the list of what the record has touched.
 func (s *Second) forget() {
-	clear(s.touched)
-	if s.touched = s.touched[:0]; cap(s.touched) > keptTold {
-		s.touched = nil
+	for i := range s.touched {
+		s.release(&s.touched[i])
 	}
+	for _, m := range s.moved {
+		s.settleMover(m)
+	}
+	s.touched, s.moved = emptied(s.touched), emptied(s.moved)
 }
 
 // adopt takes the rules of a view. A rule that is in force no more stays as it last was for as long
@@ -108,9 +124,7 @@ func (s *Second) adopt(v *track.View) {
 	if v.Rules == s.table {
 		return
 	}
-	if s.table = v.Rules; s.table == nil {
-		return
-	}
+	s.table = v.Rules
 	for id, x := range s.rules {
 		x.follow(s.table, id)
 	}
@@ -118,18 +132,60 @@ func (s *Second) adopt(v *track.View) {
 
 // follow takes a rule as it is in a table, if it is in force there.
 func (x *second) follow(t *rule.Table, id string) {
-	if r, known := t.Get(id); known && !r.Disabled && r.AtLeast > 0 {
+	if t == nil {
+		return
+	}
+	r, known := t.Get(id)
+	switch {
+	case !known || r.Disabled:
+	case r.AtLeast > 0:
 		x.atLeast = r.AtLeast
+	case r.Near != nil:
+		x.near = r.Near
 	}
 }
+
+// level returns the level of the cells that are looked at.
+func (x *second) level() int8 { return levelOf(x.near.Metres) }
+
+// rule returns the state of a rule.
+func (s *Second) rule(id string) *second {
+	x := s.rules[id]
+	if x == nil {
+		x = &second{}
+		s.rules[id] = x
+	}
+	return x
+}
+
+// drop ends a use of a rule.
+func (s *Second) drop(id string, x *second) {
+	if x.uses--; x.uses == 0 {
+		delete(s.rules, id)
+	}
+}
+
+// Crowded returns how often an object was passed over, because one was near too many others.
+func (s *Second) Crowded() uint64 { return s.crowded }
 
 // Restore gives the fold the latches as of the last record.
 func (s *Second) Restore(latches []Latch) {
 	for _, l := range latches {
-		if key, ok := parseCountKey(l.Name); ok && s.counts[key] != nil {
-			s.counts[key].latch = l
-		}
+		s.restoreCount(l)
+		s.restorePair(l)
 	}
+}
+
+// parseLatchName reads the names that are part of a latch's.
+func parseLatchName(name, kind string, to []string) bool {
+	tokens := strings.Split(name, "/")
+	if tokens[0] != kind || len(tokens) != 1+len(to) {
+		return false
+	}
+	for i := range to {
+		to[i], _ = subjects.ParseToken(tokens[i+1]) // "" stays ""
+	}
+	return true
 }
 
 // Settle ends a record like End, after a loss: the latches follow from the state as it is, and no
@@ -141,10 +197,26 @@ func (s *Second) Settle(r Round) (all []Latch) {
 			s.touch(key, t)
 		}
 	}
+	for _, m := range s.movers {
+		if !m.moved {
+			m.moved = true
+			s.moved = append(s.moved, m)
+		}
+	}
+	slices.SortFunc(s.moved, (*mover).compare)
 	s.End(r, nil)
 	for _, t := range s.counts {
 		if t.latch.Begun > 0 {
 			all = append(all, t.latch)
+		}
+	}
+	for _, m := range s.movers {
+		for _, x := range m.seats {
+			for _, p := range x.pairs {
+				if p.a == m {
+					all = append(all, p.latch)
+				}
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b Latch) int { return strings.Compare(a.Name, b.Name) })

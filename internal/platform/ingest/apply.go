@@ -23,9 +23,9 @@ const (
 
 // folding is the state of the application of records.
 type folding struct {
-	open  []*pending // taken, and not answered
+	open  []*pending                               // taken, and not answered
 	out   [subjects.Partitions + 1][]events.Record // of the partitions, and of the second fold
-	batch []events.Record // for the publisher
+	batch []events.Record                          // for the publisher
 	store storing
 
 	several severals

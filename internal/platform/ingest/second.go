@@ -55,6 +55,7 @@ func (p *Pipeline) severally(r *record) {
 	}
 	var changes *fold.Changes
 	s.events, changes = s.End(round, s.events)
+	p.Metrics.crowded.Store(s.Crowded())
 	p.encodeTo(subjects.Partitions, s.events)
 	clear(s.events)
 	s.events = s.events[:0]

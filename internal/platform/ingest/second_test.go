@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/journal"
@@ -59,6 +61,9 @@ func newGathering(t *testing.T, seed uint64) *gathering {
 		addSet(t, c, "s", overlapping(3)...)
 	}, g.book)
 	g.p.Start(g.pub)
+	if err := g.p.Settle(); err != nil { // the sets are in the journal
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { g.p.Close(context.Background()) })
 	return g
 }
@@ -137,6 +142,10 @@ func (g *gathering) rule() {
 		r.AtLeast, r.Detect = 0, rule.Enter
 	}
 	if g.IntN(3) == 0 {
+		r.Set, r.Detect, r.AtLeast, r.Fences = "", 0, 0, rule.Fences{}
+		r.Near = &rule.Near{Objects: []string{"*", "van-*", "bus-1*"}[g.IntN(3)], Metres: float64(1 + g.IntN(9000))}
+	}
+	if g.IntN(3) == 0 {
 		text := fmt.Sprintf(`{"id":"x","set":"s","active":{"zone":"UTC","week":{"mon-sun":["00:%02d-00:%02d","00:%02d-24:00"]}}}`, g.IntN(10), 10+g.IntN(10), 20+g.IntN(20))
 		timed, err := rule.Parse([]byte(text))
 		if err != nil {
@@ -162,13 +171,14 @@ func (g *gathering) rest() {
 func (g *gathering) check() {
 	g.rest()
 	g.follow()
-	want := g.holds()
+	holds, may := g.counted(), map[string]bool{}
+	g.paired(holds, may)
 	for key := range g.begun {
-		if !want[key] {
+		if !holds[key] && !may[key] {
 			g.Errorf("%s does not hold, and has not ended", key)
 		}
 	}
-	for key := range want {
+	for key := range holds {
 		if g.begun[key] == "" {
 			g.Errorf("%s holds, and has not begun", key)
 		}
@@ -184,6 +194,8 @@ type toldEvent struct {
 	Data                      struct {
 		Set     string
 		Fence   struct{ ID string }
+		Object  struct{ ID string }
+		Other   struct{ ID string }
 		Rule    string
 		Count   int
 		AtLeast int `json:"at_least"`
@@ -208,9 +220,13 @@ func (g *gathering) follow() {
 			continue
 		}
 		g.told[what+fmt.Sprint(begins)+" "+e.Data.Reason]++
-		key := fmt.Sprint(what, " ", e.Data.Rule, " ", e.Data.Set, "/", e.Data.Fence.ID)
+		key, id := fmt.Sprint(what, " ", e.Data.Rule, " ", e.Data.Set, "/", e.Data.Fence.ID), "count/"+e.Data.Rule+"/"+e.Data.Fence.ID+"/"
+		if what == "near" {
+			key = pairKey(e.Data.Rule, e.Data.Object.ID, e.Data.Other.ID)
+			id = "near/" + e.Data.Rule + "/f/" + e.Data.Object.ID + "/f/" + e.Data.Other.ID + "/"
+		}
 		switch enough := e.Data.Count >= e.Data.AtLeast; {
-		case enough != begins, e.Data.AtLeast == 0, !strings.HasPrefix(e.ID, "count/"+e.Data.Rule+"/"+e.Data.Fence.ID+"/"):
+		case what == "count" && (enough != begins || e.Data.AtLeast == 0), !strings.HasPrefix(e.ID, id):
 			g.Errorf("%s", text)
 		case begins && (g.begun[key] != "" || e.Data.Visit != e.ID || e.Data.Since != e.Data.At):
 			g.Errorf("%s begins twice: %s", key, text)
@@ -224,17 +240,65 @@ func (g *gathering) follow() {
 	g.read = len(all)
 }
 
-// holds looks at all objects and rules.
-func (g *gathering) holds() map[string]bool {
+// isSelected reports whether a pattern of the rules above selects an object.
+func isSelected(pattern, id string) bool {
+	return pattern == "" || strings.HasPrefix(id, strings.TrimSuffix(pattern, "*"))
+}
+
+// pairKey names a pair, which keeps its first object if the rule comes to select the other one.
+func pairKey(id, a, b string) string { return fmt.Sprint("near ", id, " ", min(a, b), " ", max(a, b)) }
+
+// inForce returns the rules that are open now.
+func (g *gathering) inForce() (rules []*rule.Rule) {
+	for _, r := range g.book.State().Rules().Rules() {
+		if !r.Disabled && r.Active.Open(time.Now()) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// paired adds the pairs of objects that are near each other, and those that may be: they are between
+// the two distances.
+func (g *gathering) paired(holds, may map[string]bool) {
+	objects, _ := g.p.Objects(Query{})
+	for _, r := range g.inForce() {
+		if r.Near == nil {
+			continue
+		}
+		for i, a := range objects {
+			for _, b := range objects[i+1:] {
+				switch {
+				case a.State == track.Silent || b.State == track.Silent:
+					continue
+				case isSelected(r.Objects, a.ID) && isSelected(r.Near.Objects, b.ID):
+				case isSelected(r.Objects, b.ID) && isSelected(r.Near.Objects, a.ID):
+				default:
+					continue
+				}
+				metric := geometry.MetricAt(a.Point)
+				key := pairKey(r.ID, a.ID, b.ID)
+				switch metres := metric.To(b.Point); {
+				case metres <= r.Near.Metres:
+					holds[key] = true
+				case metres <= r.Near.Exit():
+					may[key] = true
+				}
+			}
+		}
+	}
+}
+
+// counted looks at all objects and rules that count.
+func (g *gathering) counted() map[string]bool {
 	counts, least := map[string]int{}, map[string]int{}
 	objects, _ := g.p.Objects(Query{})
-	for _, r := range g.book.State().Rules().Rules() {
-		if r.AtLeast == 0 || r.Disabled || !r.Active.Open(time.Now()) {
+	for _, r := range g.inForce() {
+		if r.AtLeast == 0 {
 			continue
 		}
 		for _, o := range objects {
-			prefix, any := strings.CutSuffix(r.Objects, "*")
-			if any && !strings.HasPrefix(o.ID, prefix) || !any && r.Objects != "" {
+			if !isSelected(r.Objects, o.ID) {
 				continue
 			}
 			for _, v := range o.Fences {
@@ -258,8 +322,9 @@ func (g *gathering) holds() map[string]bool {
 
 // crash goes on with another pipeline on a copy of the journal, which is verified.
 func (g *gathering) crash() {
-	if g.IntN(2) == 0 {
-		g.rest() // else amid work
+	rests := g.IntN(2) == 0 // else amid work
+	if rests {
+		g.rest()
 	}
 	synctest.Wait()
 	copied := g.log.Clone()
@@ -268,6 +333,9 @@ func (g *gathering) crash() {
 	p, catalog := openWith(g.T, g.config, copied, nil, book)
 	if got, want := stored(g.T, copied), g.pub.json(); len(got) < before || !slices.Equal(got[:before], want[:before]) {
 		g.Fatalf("%d events are stored, %d were published", len(got), before)
+	}
+	if rests && !reflect.DeepEqual(states(g.T, p), states(g.T, g.p)) {
+		g.Fatal("another state")
 	}
 	verify(g.T, g.config, copied)
 	g.p.Close(context.Background()) // its events after the crash are of no more interest
