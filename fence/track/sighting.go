@@ -15,7 +15,7 @@ type Sighting struct {
 	Fleet, ID string
 	Props     json.RawMessage
 	Point     geometry.Point
-	Reason    Reason
+	Reason    Reason // RuleAdded for a change of the rules, also if they closed
 	At, Time  Millis
 	// Near are the open rules about objects near each other, by id; none if the object is gone or
 	// silent. Sightings with the same rules mostly share one list.
@@ -63,7 +63,7 @@ func (s *Shard) sightEdited(o *object) {
 	if s.told == nil || o.silent || sameList(o.era.near, s.era.near) {
 		return
 	}
-	s.sight(o, &cause{at: s.era.at, time: s.era.at})
+	s.sight(o, &cause{reason: RuleAdded, at: s.era.at, time: s.era.at})
 	last := &s.told.Sightings[len(s.told.Sightings)-1]
 	last.before, last.era = o.era, s.era
 }

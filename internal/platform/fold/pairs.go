@@ -82,12 +82,13 @@ func (s *Second) judgePairs(r Round, events []track.Event) []track.Event {
 
 // part ends the pairs of an object whose distance is too large, or which the rule no longer selects.
 func (s *Second) part(m *mover, x *seat, r Round, events []track.Event) []track.Event {
-	for i := len(x.pairs) - 1; i >= 0; i-- {
+	for i := 0; i < len(x.pairs); {
 		p := x.pairs[i]
 		o := p.other(m)
 		y := o.seat(x.id)
 		metres := distance(m, o)
 		if _, _, ok := meet(m, x, o, y); ok && metres <= x.of.near.Exit() {
+			i++
 			continue
 		}
 		events = append(events, p.event(track.NearEnd, x.id, metres, p.why(x, y, true), r))
@@ -109,7 +110,12 @@ func (p *pair) why(x, y *seat, ends bool) instant {
 	if !p.a.moved || p.b.moved && p.b.when.at > w.at {
 		w = p.b.when
 	}
-	w.reason = track.Move
+	switch {
+	case w.reason != track.RuleAdded:
+		w.reason = track.Move
+	case ends: // by the rule as it was
+		w.reason = track.RuleRemoved
+	}
 	return w
 }
 
