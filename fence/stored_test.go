@@ -115,8 +115,8 @@ func TestStoredPagesFollowEdits(t *testing.T) {
 	sameSets(t, made, follower)
 }
 
-// A set that goes back to an earlier state has its answers: a fence that comes again with its ref is
-// found, whatever the cells could take.
+// A set that goes back to an earlier state has its answers: a fence that comes again with its ref
+// is found, whatever the cells could take.
 func TestRestoreOfAnEarlierState(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for range 60 {

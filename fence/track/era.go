@@ -14,7 +14,7 @@ type era struct {
 	flip   Millis // when a rule opens or closes next; 0: never
 	bonds  map[*rule.Class]*bond
 	near   []*rule.Rule // open ones about objects near each other, by id
-	before *era // the last one, until all objects have left it
+	before *era         // the last one, until all objects have left it
 	// changes are those of the rules since before, if nothing else changed; see onlyRules.
 	changes   []rule.Change
 	onlyRules bool

@@ -74,8 +74,8 @@ func (w *Writer) apply(t *index.Table) {
 }
 
 // take takes in a change: by cells, but for a fence that is in the R-tree already and one that
-// cells cannot take. A fence that cells have and should not have is apart: one that comes again with
-// its ref, as a set goes back to an earlier state, goes into the R-tree too.
+// cells cannot take. A fence that cells have and should not have is apart: one that comes again
+// with its ref, as a set goes back to an earlier state, goes into the R-tree too.
 func (w *Writer) take(c change, t *index.Table) {
 	if _, ok := w.InOver[c.ref()]; ok {
 		w.over.Replace(c.old, nil)

@@ -23,8 +23,8 @@ func appendSeveralID(b []byte, e *track.Event, number uint64) []byte {
 	return strconv.AppendUint(b, number, 10)
 }
 
-// appendSource appends the source of an event without its run: the set, or the rule of an event that
-// is about no set.
+// appendSource appends the source of an event without its run: the set, or the rule of an event
+// that is about no set.
 func appendSource(b []byte, e *track.Event) []byte {
 	if e.Several != nil && e.Several.Other != nil {
 		return subjects.AppendToken(append(b, "/rules/"...), e.Rule)

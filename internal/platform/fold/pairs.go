@@ -63,9 +63,9 @@ func distance(m, o *mover) float64 {
 	return metric.To(o.point)
 }
 
-// judgePairs compares the objects that have moved in the record, in the order of the partitions and
-// of their inputs, with the others. So a pair is judged with each record in which one of the two has
-// moved, where they are after it.
+// judgePairs compares the objects that have moved in the record, in the order of the partitions
+// and of their inputs, with the others. So a pair is judged with each record in which one of the
+// two has moved, where they are after it.
 func (s *Second) judgePairs(r Round, events []track.Event) []track.Event {
 	for _, m := range s.moved {
 		for _, x := range m.seats {
@@ -80,7 +80,8 @@ func (s *Second) judgePairs(r Round, events []track.Event) []track.Event {
 	return events
 }
 
-// part ends the pairs of an object whose distance is too large, or which the rule no longer selects.
+// part ends the pairs of an object whose distance is too large, or which the rule no longer
+// selects.
 func (s *Second) part(m *mover, x *seat, r Round, events []track.Event) []track.Event {
 	for i := 0; i < len(x.pairs); {
 		p := x.pairs[i]
@@ -98,8 +99,8 @@ func (s *Second) part(m *mover, x *seat, r Round, events []track.Event) []track.
 	return events
 }
 
-// why returns why and when a pair begins or ends: as the rule took or let go one of them, or as they
-// moved.
+// why returns why and when a pair begins or ends: as the rule took or let go one of them, or as
+// they moved.
 func (p *pair) why(x, y *seat, ends bool) instant {
 	for _, of := range []*seat{x, y} {
 		if ends && of.lost || !ends && of.fresh {

@@ -16,7 +16,8 @@ import (
 // places are the middles of the crowds of TestPairs: both signs, the antimeridian, and near a pole.
 var places = []geometry.Point{{Lon: 0, Lat: 0}, {Lon: -73.9, Lat: 40.7}, {Lon: 180, Lat: -70}, {Lon: 12, Lat: 89.999}, {Lon: -180, Lat: 0.0001}}
 
-// watched is what an independent look at all pairs has found: those that are near, in any order.
+// watched is what an independent look at all pairs has found: the pairs that are near, in any
+// order.
 type watched struct {
 	points map[string]geometry.Point
 	near   map[string]bool

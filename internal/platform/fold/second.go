@@ -10,9 +10,9 @@ import (
 )
 
 // Second is the second fold: it carries out rules about several objects, which may be of different
-// partitions. At the end of each record it takes what the partitions told of it, in their order, and
-// compares the result with the one after the record before. So its events too are a function of the
-// records. One goroutine at a time may use it.
+// partitions. At the end of each record it takes what the partitions told of it, in their order,
+// and compares the result with the one after the record before. So its events too are a function
+// of the records. One goroutine at a time may use it.
 //
 // The numbers of objects follow from the states of the partitions. What an event has told, and no
 // other event has ended yet, is a [Latch], which does not: latches are kept apart, see [Changes].
@@ -96,8 +96,8 @@ func (s *Second) Skip(r Round) {
 	s.forget()
 }
 
-// End ends a record: it judges what has changed, and appends the events. The changes are valid until
-// the next call.
+// End ends a record: it judges what has changed, and appends the events. The changes are valid
+// until the next call.
 func (s *Second) End(r Round, events []track.Event) ([]track.Event, *Changes) {
 	s.adopt(r.View)
 	s.changes = Changes{Begun: s.changes.Begun[:0], Ended: s.changes.Ended[:0]}

@@ -72,13 +72,13 @@ func (h *history) view() *track.View {
 
 // play plays the lines of a text, and returns the events, each behind the line that caused it.
 //
-//	+ 1m              time passes
-//	rule {...}        a rule is put
-//	drop ID           a rule is deleted
-//	fence KEY LON     a fence is put
-//	unfence KEY       a fence is deleted
-//	remove OBJECT     an object is removed
-//	OBJECT LON ...    positions of one record, at latitude 0.5
+//   - 1m              time passes
+//     rule {...}        a rule is put
+//     drop ID           a rule is deleted
+//     fence KEY LON     a fence is put
+//     unfence KEY       a fence is deleted
+//     remove OBJECT     an object is removed
+//     OBJECT LON ...    positions of one record, at latitude 0.5
 func (h *history) play(text string) string {
 	var out strings.Builder
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {

@@ -9,8 +9,10 @@ import (
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/fold"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/rulebook"
 )
 
 // The bounds of a dry run.
@@ -87,6 +89,9 @@ func (a *API) dryView(q *dryRun) (*track.View, error) {
 	}
 	rules := state.Rules()
 	if q.Rules != nil {
+		if n := rulebook.Nears(*q.Rules); n > rulebook.MaxNear {
+			return nil, fail(http.StatusBadRequest, "body: rules: %d rules with near, the limit is %d", n, rulebook.MaxNear)
+		}
 		var err error
 		if rules, err = rule.NewTable(*q.Rules); err != nil {
 			return nil, fail(http.StatusBadRequest, "body: rules: %v", err)
@@ -146,40 +151,33 @@ func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 	return batch, err
 }
 
+// dry is an empty state to which positions are applied, each as a record of its own.
+type dry struct {
+	part   *fold.Partition
+	second *fold.Second
+	view   *track.View
+	record uint64
+	told   []track.Event
+	out    *dryRunResult
+}
+
 // runDry applies positions to an empty state.
 func runDry(view *track.View, batch *ingest.Batch) *dryRunResult {
 	out := &dryRunResult{Positions: len(batch.Positions) + len(batch.Rejected), Rejected: batch.Rejected, Events: []json.RawMessage{}}
 	if out.Rejected == nil {
 		out.Rejected = []ingest.Rejection{}
 	}
-	shard := track.NewShard(track.Options{})
-	var told []track.Event
-	take := func() {
-		for i := range told {
-			if out.Truncated = len(out.Events) == dryRunEvents; out.Truncated {
-				break
-			}
-			rec := events.NewRecord(&told[i], "dry")
-			out.Events = append(out.Events, rec.JSON.Bytes())
-		}
-		told = told[:0]
-	}
-	settle := func() {
-		for more := true; more; {
-			told, more = shard.Step(told, dryRunEvents)
-			take()
-		}
-	}
+	d := &dry{part: fold.NewPartition(track.Options{}), second: fold.NewSecond(), view: view, out: out}
 	for i := range batch.Positions {
 		p := &batch.Positions[i]
 		p.Arrived = p.Time
 		if i == 0 {
-			shard.SetView(view, p.Arrived)
+			d.part.SetView(view, p.Arrived)
 		}
-		shard.Advance(p.Arrived)
-		settle()
+		d.part.Advance(p.Arrived)
+		d.settle(p.Arrived)
 		var outcome track.Outcome
-		outcome, told = shard.Apply(p, told)
+		outcome, d.told = d.part.Shard.Apply(p, d.told)
 		switch outcome {
 		case track.Accepted, track.Held:
 			out.Accepted++
@@ -188,8 +186,33 @@ func runDry(view *track.View, batch *ingest.Batch) *dryRunResult {
 		default:
 			out.Late++
 		}
-		take()
+		d.end(p.Arrived)
 	}
-	settle()
+	if n := len(batch.Positions); n > 0 {
+		d.settle(batch.Positions[n-1].Arrived)
+	}
 	return out
+}
+
+// settle does what is due at a time.
+func (d *dry) settle(at track.Millis) {
+	for more := true; more; {
+		d.told, more = d.part.Step(d.told, dryRunEvents)
+		d.end(at)
+	}
+}
+
+// end ends a record: its events are part of the result, those about several objects last.
+func (d *dry) end(at track.Millis) {
+	d.record++
+	d.second.Take(d.part)
+	d.told, _ = d.second.End(fold.Round{Number: d.record, At: at, View: d.view}, d.told)
+	for i := range d.told {
+		if d.out.Truncated = len(d.out.Events) == dryRunEvents; d.out.Truncated {
+			break
+		}
+		rec := events.NewRecord(&d.told[i], "dry")
+		d.out.Events = append(d.out.Events, rec.JSON.Bytes())
+	}
+	d.told = d.told[:0]
 }

@@ -15,15 +15,16 @@ import (
 )
 
 // The second fold has no checkpoint. What it knows of objects follows from the partitions, and its
-// latches are values in the journal: those that are open, by their names, and those that ended, by
-// the record that ended them. So the latches are known as of every record from the oldest kept
-// checkpoint on, whichever changes of later records are there.
+// latches are values in the journal: open ones by their names, and ended ones by the record that
+// ended them. So the latches are known as of every record from the oldest kept checkpoint on,
+// whichever changes of later records are there.
 //
-// Let X be the record of the newest checkpoint that is loaded. After it has applied the records up
-// to X, the fold judges nothing before: every partition is as it was after X, and so are the
-// numbers. The latches as of X are all in the journal, and so are the events up to X: a record's
-// changes and pieces are written before a checkpoint after it, and a loss of power takes the newest
-// writes alone. So the records behind X cause the same events and the same changes again.
+// A start applies records again from the oldest of the newest checkpoints on. Let X be the record
+// of the newest one that is loaded. Up to X the partitions are as of different records, and the
+// fold judges nothing. After X every partition is as it was then, and so are the numbers and the
+// places. The latches as of X are all in the journal, and so are the events up to X: the changes
+// and pieces of a record are written before a checkpoint that follows it, and a loss of power takes
+// the newest writes alone. So the records behind X cause the same events and changes again.
 const (
 	openLatches = "second/open/" // + name -> number of the record, time
 	pastLatches = "second/past/" // + number of the record that ended it, in hex, / and the name -> likewise

@@ -22,8 +22,8 @@ import (
 
 // TestSeveral plays random inputs to a pipeline whose rules are about several objects. Whenever no
 // work is postponed, what its events have begun and not ended is what an independent look at all
-// objects finds. Now and then another pipeline goes on with a copy of the journal, as after a crash,
-// and at the end the journal is verified.
+// objects finds. Now and then another pipeline goes on with a copy of the journal, as after a
+// crash, and at the end the journal is verified.
 func TestSeveral(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) { newGathering(t, seed).play(400) })
@@ -258,7 +258,7 @@ func (g *gathering) inForce() (rules []*rule.Rule) {
 	return rules
 }
 
-// paired adds the pairs of objects that are near each other, and those that may be: they are between
+// paired adds the pairs of objects that are near each other, and the ones that may be, between
 // the two distances.
 func (g *gathering) paired(holds, may map[string]bool) {
 	objects, _ := g.p.Objects(Query{})

@@ -86,7 +86,7 @@ func TestRules(t *testing.T) {
 func TestNearIsBounded(t *testing.T) {
 	b := New(track.Policy{})
 	var all []*rule.Rule
-	for n := range maxNear {
+	for n := range MaxNear {
 		r := parse(t, fmt.Sprintf(`{"id":"n%d","near":{"metres":5}}`, n))
 		all = append(all, r)
 		if _, _, err := b.Put(r, allow); err != nil {

@@ -81,14 +81,14 @@ func (s *State) editable(id string) (old *rule.Rule, known bool, err error) {
 	return old, known, nil
 }
 
-// maxNear bounds the rules about objects near each other: each of them looks at each position.
-const maxNear = 100
+// MaxNear bounds the rules about objects near each other: each of them looks at each position.
+const MaxNear = 100
 
 // errNear refuses more of these rules.
-var errNear = fmt.Errorf("%w rules with near: at most %d are kept; delete one first", ErrFull, maxNear)
+var errNear = fmt.Errorf("%w rules with near: at most %d are kept; delete one first", ErrFull, MaxNear)
 
-// nears returns the number of rules about objects near each other.
-func nears(rules []*rule.Rule) (n int) {
+// Nears returns the number of rules about objects near each other.
+func Nears(rules []*rule.Rule) (n int) {
 	for _, r := range rules {
 		if r.Near != nil {
 			n++
@@ -99,7 +99,7 @@ func nears(rules []*rule.Rule) (n int) {
 
 // with returns the state with a rule of the API.
 func (s *State) with(r *rule.Rule) (*State, error) {
-	if old, known := s.rules.Get(r.ID); r.Near != nil && (!known || old.Near == nil) && nears(s.rules.Rules()) >= maxNear {
+	if old, known := s.rules.Get(r.ID); r.Near != nil && (!known || old.Near == nil) && Nears(s.rules.Rules()) >= MaxNear {
 		return nil, errNear
 	}
 	rules, err := s.rules.Put(r)
@@ -165,7 +165,7 @@ func (s *State) withFiles(f Files) (next *State, taken []string, err error) {
 			all = append(all, r)
 		}
 	}
-	if nears(all) > maxNear {
+	if Nears(all) > MaxNear {
 		return nil, nil, fmt.Errorf("%s: %w", f.RulesFile, errNear)
 	}
 	rules, err := s.rules.Replace(all)
