@@ -30,6 +30,7 @@ var examples = []struct{ command, line, does string }{
 	{"demo", "paddock demo", "a simulated city on the live map"},
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
 	{"export", "paddock export --parquet FILE", "the past positions as a table"},
+	{"rules", "paddock rules check FILE", "what is wrong with a file of rules"},
 	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},
 	{"bus", "paddock bus", "the message broker alone"},
 	{"tunnel", "paddock tunnel start -c FILE", "services that visitors of a server can reach"},

@@ -71,6 +71,10 @@ func MetricAt(p Point) Metric {
 	return x
 }
 
+// Degree returns the lengths in metres of a degree of longitude and of one of latitude at the
+// point.
+func (m *Metric) Degree() (lon, lat float64) { return m.east[0], m.north[0] }
+
 // To returns the distance to q.
 func (m *Metric) To(q Point) float64 {
 	s := newSearch(m)

@@ -7,19 +7,27 @@ import (
 	"paddock/fence/geometry"
 )
 
-// extra is the part of an object's state that few objects have.
+// extra is the part of an object's state that few objects have: those near a boundary, and those
+// with a deadline.
 type extra struct {
-	pending  []pending // in the order of the memberships
-	held     []held    // by time of the fix
-	outliers outliers
-	marks    []mark // of rules
-
-	due  Millis // earliest deadline, if slot is not 0
-	slot int    // place in Shard.timers, from 1
+	*rare             // noRare for most of them
+	pending []pending // in the order of the memberships
+	due     Millis    // earliest deadline, if slot is not 0
+	slot    int       // place in Shard.timers, from 1
 }
 
-// noExtra is that of an object that has none of it. It is not changed.
-var noExtra extra
+// rare is the part that fewer objects have.
+type rare struct {
+	held     []held // by time of the fix
+	outliers outliers
+	marks    []mark // of rules
+}
+
+// noRare and noExtra are those of an object that has none of it. They are not changed.
+var (
+	noRare  rare
+	noExtra = extra{rare: &noRare}
+)
 
 // maxSpare bounds the extras that a shard keeps for other objects.
 const maxSpare = 256
@@ -51,7 +59,7 @@ const (
 // object that have passed. The order of the kinds is exit, cross, enter, inside, outside, dwell,
 // conditions; events of a kind go by time of crossing, then load order, then rule.
 func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
-	o, known := s.names.find(s.order, p.Fleet, p.ID)
+	o, known := s.find(p.Fleet, p.ID)
 	switch {
 	case !known && !s.hasRoom():
 		return Full, events
@@ -93,8 +101,9 @@ func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome
 	events = s.renew(o, events)
 	c.at, c.time, c.arrived, c.fix = p.Time, p.Time, p.Arrived, true
 	c.from, c.fromTime, c.heard = o.point, o.time, o.arrived
-	if o.silent { // its exits were reported; its way back was not observed
-		o.silent, c.unseen = false, true
+	if o.silent() { // its exits were reported; its way back was not observed
+		o.set(silent, false)
+		c.unseen = true
 		s.silent--
 	}
 	if o.outliers.count > 0 {
@@ -117,8 +126,10 @@ func (s *Shard) late() Outcome {
 }
 
 func (x *extra) isEmpty() bool {
-	return len(x.pending)+len(x.held)+len(x.marks)+x.outliers.count+x.slot == 0
+	return len(x.pending)+x.slot == 0 && x.rare.isEmpty()
 }
+
+func (r *rare) isEmpty() bool { return len(r.held)+len(r.marks)+r.outliers.count == 0 }
 
 func (o *object) isHolding() bool { return len(o.held) > 0 }
 
@@ -130,32 +141,47 @@ func (s *Shard) own(o *object) *extra {
 	if n := len(s.spare); n > 0 {
 		o.extra, s.spare = s.spare[n-1], s.spare[:n-1]
 	} else {
-		o.extra = &extra{}
+		o.extra = &extra{rare: &noRare}
 	}
 	return o.extra
+}
+
+// ownRare returns the state that fewer objects have, for a change.
+func (s *Shard) ownRare(o *object) *rare {
+	x := s.own(o)
+	if x.rare == &noRare {
+		x.rare = &rare{}
+	}
+	return x.rare
 }
 
 // tidy takes the extra state of an object away if there is nothing in it.
 func (s *Shard) tidy(o *object) {
 	x := o.extra
-	if x == &noExtra || !x.isEmpty() {
+	if x == &noExtra {
+		return
+	}
+	if x.rare.isEmpty() {
+		x.rare = &noRare
+	}
+	if !x.isEmpty() {
 		return
 	}
 	if o.extra = &noExtra; len(s.spare) < maxSpare && cap(x.pending) <= keptRoom {
-		*x = extra{pending: x.pending[:0]}
+		*x = extra{rare: &noRare, pending: x.pending[:0]}
 		s.spare = append(s.spare, x)
 	}
 }
 
 // hold keeps a fix until no older ones are expected.
 func (s *Shard) hold(o *object, p *Position, events []Event) (Outcome, []Event) {
-	x := s.own(o)
+	x := s.ownRare(o)
 	at, twice := slices.BinarySearchFunc(x.held, p.Time, func(h held, t Millis) int { return int(h.Time - t) })
 	if twice || p.Time <= o.time {
 		return s.late(), events
 	}
 	x.held = slices.Insert(x.held, at, held{*p, s.now + s.plan.hold})
-	x.held[at].Fleet, x.held[at].ID = *o.fleet, o.id // not part of a longer text
+	x.held[at].Fleet, x.held[at].ID = "", "" // those of the object
 	if len(x.held) > maxHeld {
 		events = s.releaseFirst(o, 1, events)
 	}
@@ -194,7 +220,7 @@ func (s *Shard) isOutlier(o *object, p *Position) (outlier, trusted bool) {
 	if limit == 0 || isReachable(o.point, at, p.Time-o.time, limit) {
 		return false, false
 	}
-	row := &s.own(o).outliers
+	row := &s.ownRare(o).outliers
 	if row.count > 0 && p.Time > row.time && isReachable(row.point, at, p.Time-row.time, limit) {
 		row.count++
 	} else {

@@ -166,9 +166,9 @@ func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now 
 func (o *object) lag() Millis { return o.arrived - o.time }
 
 // dwellDeadline returns when the clock makes a visit of the object long enough for a rule.
-func (o *object) dwellDeadline() (at Millis, ok bool) {
-	for i := range o.members {
-		m := &o.members[i]
+func (s *Shard) dwellDeadline(o *object) (at Millis, ok bool) {
+	for _, p := range s.visits.list(o) {
+		m := p.unpack(o.era.view, o.seq)
 		x := o.scope.of(m.set)
 		if !x.detects.Has(rule.DwellTime) {
 			continue
@@ -179,7 +179,7 @@ func (o *object) dwellDeadline() (at Millis, ok bool) {
 				continue
 			}
 			mk := o.mark(Dwell, r, m.set, m.ref)
-			t := o.threshold(r, m)
+			t := o.threshold(r, &m)
 			if t == never || mk != nil && mk.tried {
 				continue
 			}

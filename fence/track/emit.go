@@ -31,7 +31,7 @@ type detail struct {
 
 // begin empties the scratch for the memberships, pending changes and events of an object.
 func (s *Shard) begin() {
-	s.members, s.pending, s.changes = s.members[:0], s.pending[:0], s.changes[:0]
+	s.members, s.pending, s.changes, s.kept = s.members[:0], s.pending[:0], s.changes[:0], true
 }
 
 // finish appends the events and stores the memberships and pending changes since begin. The
@@ -50,10 +50,9 @@ func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
 		s.detect(o, &c)
 	}
 	events = s.emit(o, &c, events)
-	if o.bond = next; c.edited {
-		o.era = s.era
+	if o.bond = next; c.edited || !s.kept {
+		s.keep(o)
 	}
-	o.members = store(o.members, s.members)
 	changed := len(s.pending) > 0 || len(o.pending) > 0
 	if changed {
 		x := s.own(o)
@@ -97,6 +96,7 @@ func trim[T any](s []T) []T {
 
 // leave ends a membership at a time.
 func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
+	s.kept = false
 	set := o.era.view.find(m.set)
 	f := set.Snapshot.Fence(m.ref)
 	x, reason := o.scope.of(m.set), c.reason
@@ -143,6 +143,7 @@ func (s *Shard) whyEntered(o *object, set SetID, ref fence.Ref) Reason {
 
 // enter begins a membership at a time.
 func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial, at Millis, c cause) {
+	s.kept = false
 	kind, reason := Enter, c.reason
 	if c.edited {
 		reason = s.whyEntered(o, set.ID, ref)
@@ -188,6 +189,7 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 	if len(s.changes) == 0 {
 		return events
 	}
+	fleet, id := s.nameOf(o)
 	slices.SortFunc(s.changes, func(a, b change) int { return a.compare(&b) })
 	for i := range s.changes {
 		ch := &s.changes[i]
@@ -201,8 +203,8 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 		}
 		e := Event{
 			Kind: ch.kind, Reason: ch.reason, Set: ch.set.Name, Fence: ch.fence, Rule: ch.rule,
-			Fleet: *o.fleet, ID: o.id, Props: o.properties(),
-			Point: o.point, At: ch.at, Time: c.time, Since: ch.since,
+			Fleet: fleet, ID: id, Props: o.properties(), Point: o.point,
+			At: ch.at, Time: c.time, Since: ch.since,
 			Arrived: c.arrived, Seq: o.seq, Visit: visit, Left: ch.left, Direction: ch.direction,
 		}
 		if ch.fence != nil && ch.fence.Buffer() > 0 {

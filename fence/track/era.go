@@ -15,9 +15,6 @@ type era struct {
 	bonds  map[*rule.Class]*bond
 	near   []*rule.Rule // open ones about objects near each other, by id
 	before *era         // the last one, until all objects have left it
-	// changes are those of the rules since before, if nothing else changed; see onlyRules.
-	changes   []rule.Change
-	onlyRules bool
 }
 
 // newEra returns the era of a view from a time on.
@@ -25,14 +22,12 @@ func newEra(v *View, at Millis, before *era) *era {
 	e := &era{view: v, at: at, before: before, bonds: map[*rule.Class]*bond{}}
 	if before != nil {
 		before.before = nil
-		e.compare(before)
 	}
 	if v.Rules == nil {
 		return e
 	}
 	e.near = e.openNear(before)
-	timed, _ := v.special()
-	for _, r := range timed {
+	for r := range v.Rules.Scheduled() {
 		if next, _, changes := r.Active.Next(at.Time()); changes {
 			if t := MillisOf(next); e.flip == 0 || t < e.flip {
 				e.flip = t
@@ -42,55 +37,16 @@ func newEra(v *View, at Millis, before *era) *era {
 	return e
 }
 
-// compare finds out whether nothing but rules changed since the era before, and which.
-func (e *era) compare(before *era) {
+// onlyRules returns the changes of the rules since an earlier era, if nothing else changed.
+func (e *era) onlyRules(before *era) (changes []rule.Change, ok bool) {
 	rules, earlier := e.view.Rules, before.view.Rules
-	if before.flip != 0 && before.flip <= e.at || !e.view.sameSets(before.view) {
-		return
-	}
 	switch {
-	case rules == earlier:
-		e.onlyRules = true
-	case rules != nil && earlier != nil:
-		e.changes, e.onlyRules = rules.Changes(earlier)
+	case before.flip != 0 && before.flip <= e.at || !e.view.sameSets(before.view):
+		return nil, false
+	case rules == nil || earlier == nil:
+		return nil, rules == earlier
 	}
-}
-
-// concerns reports whether an object of the era before may have other rules in this one.
-func (e *era) concerns(o *object) bool {
-	if o.era != e.before || !e.onlyRules {
-		return true
-	}
-	for i := range e.changes {
-		if e.changes[i].Selection().Match(*o.fleet, o.id) {
-			return true
-		}
-	}
-	return false
-}
-
-// special is the enabled rules with a schedule, and those about objects near each other, by id.
-type special struct{ timed, near []*rule.Rule }
-
-// special returns the rules that an era looks at one by one.
-func (v *View) special() (timed, near []*rule.Rule) {
-	if known := v.listed.Load(); known != nil {
-		return known.timed, known.near
-	}
-	var all special
-	for _, r := range v.Rules.Rules() {
-		switch {
-		case r.Disabled:
-			continue
-		case r.Near != nil:
-			all.near = append(all.near, r)
-		}
-		if r.Active != nil {
-			all.timed = append(all.timed, r)
-		}
-	}
-	v.listed.Store(&all)
-	return all.timed, all.near
+	return rules.Changes(earlier)
 }
 
 // classOf returns the class of an object; nil without rules.
@@ -102,17 +58,18 @@ func (e *era) classOf(fleet, id string) *rule.Class {
 }
 
 // classAfter returns the class of an object of another era.
-func (e *era) classAfter(o *object) *rule.Class {
-	rules, earlier := e.view.Rules, o.era.view.Rules
+func (s *Shard) classAfter(o *object) *rule.Class {
+	rules, earlier := s.era.view.Rules, o.era.view.Rules
+	fleet, id := s.nameOf(o)
 	switch {
 	case rules == nil:
 		return nil
 	case rules == earlier:
 		return o.class
 	case earlier == nil:
-		return rules.Class(*o.fleet, o.id)
+		return rules.Class(fleet, id)
 	}
-	return rules.Renew(o.class, earlier, *o.fleet, o.id)
+	return rules.Renew(o.class, earlier, fleet, id)
 }
 
 // scope is the meaning of the open rules of a class.
@@ -137,9 +94,9 @@ var everything = setScope{tracked: true, builtin: true, detects: rule.Enter | ru
 // nothing is the scope of a set that the view does not have.
 var nothing setScope
 
-// bond is what the objects of a class have in common. It outlasts an era for objects that the
-// change of rules does not concern.
+// bond is what the objects of a class have in common in an era.
 type bond struct {
+	era   *era
 	class *rule.Class // nil without rules
 	scope *scope      // nil without rules
 }
@@ -150,7 +107,7 @@ func (e *era) bondOf(c *rule.Class) *bond {
 	if known {
 		return b
 	}
-	b = &bond{class: c}
+	b = &bond{era: e, class: c}
 	if c != nil {
 		b.scope = e.compile(c)
 		if e.before != nil {

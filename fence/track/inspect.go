@@ -3,6 +3,7 @@ package track
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
@@ -51,7 +52,7 @@ type Dot struct {
 
 // Get returns one object.
 func (s *Shard) Get(fleet, id string) (Object, bool) {
-	o, ok := s.names.find(s.order, fleet, id)
+	o, ok := s.find(fleet, id)
 	if !ok {
 		return Object{}, false
 	}
@@ -60,7 +61,7 @@ func (s *Shard) Get(fleet, id string) (Object, bool) {
 
 // LastFix returns the time of an object's last accepted fix, 0 if the object is not known.
 func (s *Shard) LastFix(fleet, id string) Millis {
-	if o, ok := s.names.find(s.order, fleet, id); ok {
+	if o, ok := s.find(fleet, id); ok {
 		return o.time
 	}
 	return 0
@@ -71,8 +72,8 @@ func (s *Shard) LastFix(fleet, id string) Millis {
 // this key of this set; an empty set name does not, and an empty key means any
 // fence of the set.
 func (s *Shard) Select(dst []Object, in FenceName, keep func(fleet, id string) bool) []Object {
-	for _, o := range s.order {
-		if !o.gone && s.isIn(o, in) && (keep == nil || keep(*o.fleet, o.id)) {
+	for o := range s.objects.all() {
+		if !o.gone() && s.isIn(o, in) && (keep == nil || keep(s.nameOf(o))) {
 			dst = append(dst, s.describe(o))
 		}
 	}
@@ -84,8 +85,8 @@ type FenceName struct{ Set, Key string }
 
 // AppendDots appends a dot for each object, by ascending handle.
 func (s *Shard) AppendDots(dst []Dot) []Dot {
-	for _, o := range s.order {
-		if o.gone {
+	for o := range s.objects.all() {
+		if o.gone() {
 			continue
 		}
 		dst = append(dst, Dot{
@@ -99,17 +100,16 @@ func (s *Shard) AppendDots(dst []Dot) []Dot {
 // Name returns fleet and id of the object behind a handle, or of the one that was removed
 // last from there.
 func (s *Shard) Name(handle uint32) (fleet, id string) {
-	o := s.order[handle]
-	return *o.fleet, o.id
+	return s.nameOf(s.objects.at(handle))
 }
 
 func (s *Shard) isIn(o *object, in FenceName) bool {
 	if in.Set == "" {
 		return true
 	}
-	for i := range o.members {
-		set := o.era.view.find(o.members[i].set)
-		if set.Name == in.Set && (in.Key == "" || set.Snapshot.Fence(o.members[i].ref).Key == in.Key) {
+	for _, m := range s.visits.list(o) {
+		set := &o.era.view.Sets[m.set]
+		if set.Name == in.Set && (in.Key == "" || set.Snapshot.Fence(m.ref).Key == in.Key) {
 			return true
 		}
 	}
@@ -117,28 +117,28 @@ func (s *Shard) isIn(o *object, in FenceName) bool {
 }
 
 func (s *Shard) describe(o *object) Object {
+	fleet, id := s.nameOf(o)
 	d := Object{
-		Fleet: *o.fleet, ID: o.id, Props: o.properties(), Point: o.point,
+		Fleet: strings.Clone(fleet), ID: strings.Clone(id), Props: o.properties(), Point: o.point,
 		Time: o.time, Arrived: o.arrived, State: o.state(),
 		Accuracy: o.accuracy(), Speed: o.speed(), Heading: o.heading(),
 	}
-	for i := range o.members {
-		m := &o.members[i]
+	for _, m := range s.membersOf(o) {
 		set := o.era.view.find(m.set)
 		d.Fences = append(d.Fences, Visit{
 			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit(),
 		})
 	}
 	for i := range o.pending {
-		d.Pending = append(d.Pending, o.describe(&o.pending[i]))
+		d.Pending = append(d.Pending, s.describePending(o, &o.pending[i]))
 	}
 	return d
 }
 
-func (o *object) describe(p *pending) Pending {
+func (s *Shard) describePending(o *object, p *pending) Pending {
 	set := o.era.view.find(p.set)
-	member := slices.ContainsFunc(o.members, func(m membership) bool { return m.compare(p.set, p.ref) == 0 })
-	d := Pending{Set: set.Name, Fence: set.Snapshot.Fence(p.ref), Enter: !member, At: p.at, Fixes: p.fixes}
+	member := slices.ContainsFunc(s.membersOf(o), func(m membership) bool { return m.compare(p.set, p.ref) == 0 })
+	d := Pending{Set: set.Name, Fence: set.Snapshot.Fence(p.ref), Enter: !member, At: p.at, Fixes: int(p.fixes)}
 	if p.timed() {
 		d.Due = p.due
 	}

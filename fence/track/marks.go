@@ -42,7 +42,7 @@ func (s *Shard) makeMark(o *object, kind Kind, r *rule.Rule, set SetID, ref fenc
 	if m := o.mark(kind, r, set, ref); m != nil {
 		return m, false
 	}
-	x := s.own(o)
+	x := s.ownRare(o)
 	x.marks = append(x.marks, mark{rule: r.ID, kind: kind, set: set, ref: ref})
 	return &x.marks[len(x.marks)-1], true
 }

@@ -5,80 +5,91 @@ import (
 	"math/bits"
 )
 
-// names finds objects by fleet and id: an open hash table with linear probing. A slot is half of
-// the hash and the handle of the object, from 1, or 0.
+// names finds objects by fleet and id: an open hash table with linear probing. A slot is 0 or, in
+// its last bits, the handle of an object, from 1; the bits before are those of its hash. The table
+// has more slots than there are handles, so that a handle has as many bits as the number of a slot.
 type names struct {
-	slots []uint64
+	slots []uint32
+	bits  int // of a handle: the slots are 1<<bits
 	used  int
 	seed  maphash.Seed
 }
 
-// leastSlots is the size of the smallest table, a power of two.
-const leastSlots = 16
+// leastBits are those of the smallest table.
+const leastBits = 4
 
-func newNames() names { return names{slots: make([]uint64, leastSlots), seed: maphash.MakeSeed()} }
-
-func (n *names) hash(fleet, id string) uint32 {
-	h := maphash.String(n.seed, id) ^ bits.RotateLeft64(maphash.String(n.seed, fleet), 17)
-	return uint32(h ^ h>>32)
+func newNames() names {
+	return names{slots: make([]uint32, 1<<leastBits), bits: leastBits, seed: maphash.MakeSeed()}
 }
 
-// find returns the object of a name. order has the objects by handle.
-func (n *names) find(order []*object, fleet, id string) (*object, bool) {
-	hash := n.hash(fleet, id)
-	mask := uint32(len(n.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
+// slot returns the place of a name in the table, and its bits in a slot.
+func (n *names) slot(fleet, id string) (place, tag uint32) {
+	h := maphash.String(n.seed, id) ^ bits.RotateLeft64(maphash.String(n.seed, fleet), 17)
+	return uint32(h) & n.mask(), uint32(h>>32) &^ n.mask()
+}
+
+// mask is that of a handle in a slot, and that of a place in the table.
+func (n *names) mask() uint32 { return 1<<n.bits - 1 }
+
+// find returns the object of a name.
+func (s *Shard) find(fleet, id string) (*object, bool) {
+	n := &s.names
+	mask := n.mask()
+	for i, tag := n.slot(fleet, id); ; i = (i + 1) & mask {
 		slot := n.slots[i]
 		if slot == 0 {
 			return nil, false
 		}
-		if uint32(slot>>32) != hash {
+		if slot&^mask != tag {
 			continue
 		}
-		if o := order[uint32(slot)-1]; o.id == id && *o.fleet == fleet {
+		o := s.objects.at(slot&mask - 1)
+		if f, text := s.nameOf(o); text == id && f == fleet {
 			return o, true
 		}
 	}
 }
 
-// add adds the object of a new name, whose handle is set.
-func (n *names) add(o *object) {
-	if 4*(n.used+1) > 3*len(n.slots) {
-		n.grow()
+// addName adds the object of a new name.
+func (s *Shard) addName(o *object) {
+	n := &s.names
+	if grown := *n; 4*max(n.used+1, s.objects.len()) > 3*len(n.slots) {
+		for 4*max(n.used+1, s.objects.len()) > 3<<grown.bits {
+			grown.bits++
+		}
+		grown.slots = make([]uint32, 1<<grown.bits)
+		for _, slot := range n.slots {
+			if slot != 0 {
+				known := s.objects.at(slot&n.mask() - 1)
+				grown.put(known, s)
+			}
+		}
+		*n = grown
 	}
-	n.put(uint64(n.hash(*o.fleet, o.id))<<32 | uint64(o.handle+1))
+	n.put(o, s)
 	n.used++
 }
 
-func (n *names) grow() {
-	old := n.slots
-	n.slots = make([]uint64, 2*len(old))
-	for _, slot := range old {
-		if slot != 0 {
-			n.put(slot)
-		}
-	}
-}
-
-func (n *names) put(slot uint64) {
-	mask := uint32(len(n.slots) - 1)
-	i := uint32(slot>>32) & mask
+func (n *names) put(o *object, s *Shard) {
+	i, tag := n.slot(s.nameOf(o))
 	for n.slots[i] != 0 {
-		i = (i + 1) & mask
+		i = (i + 1) & n.mask()
 	}
-	n.slots[i] = slot
+	n.slots[i] = tag | (o.handle + 1)
 }
 
-// remove takes the object of a name out, and moves others to where they are found.
-func (n *names) remove(o *object) {
-	mask := uint32(len(n.slots) - 1)
-	i := n.hash(*o.fleet, o.id) & mask
-	for uint32(n.slots[i]) != o.handle+1 {
+// removeName takes the object of a name out, and moves others to where they are found.
+func (s *Shard) removeName(o *object) {
+	n := &s.names
+	mask := n.mask()
+	i, _ := n.slot(s.nameOf(o))
+	for n.slots[i]&mask != o.handle+1 {
 		i = (i + 1) & mask
 	}
 	n.used--
 	for next := (i + 1) & mask; n.slots[next] != 0; next = (next + 1) & mask {
-		if home := uint32(n.slots[next]>>32) & mask; (next-home)&mask >= (next-i)&mask {
+		home, _ := n.slot(s.nameOf(s.objects.at(n.slots[next]&mask - 1)))
+		if (next-home)&mask >= (next-i)&mask {
 			n.slots[i] = n.slots[next]
 			i = next
 		}

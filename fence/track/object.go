@@ -33,39 +33,75 @@ var stateNames = [...]string{Moving: "moving", Dwelling: "dwelling", Silent: "si
 
 func (s State) String() string { return stateNames[s] }
 
-// object is the state of one object. Its shard owns it.
+// object is the state of one object, in 120 bytes. Its shard owns it.
 type object struct {
-	*extra // noExtra for most objects
 	*bond
-	era *era // of the memberships
+	*extra                  // noExtra for most objects
+	props  *json.RawMessage // nil if none are known
 
-	fleet *string
-	id    string
-	props *json.RawMessage // nil if none are known
-
-	point       geometry.Point
-	time        Millis // of the last accepted fix
-	arrived     Millis
-	anchor      geometry.Point // where it has been standing, if it has
-	anchorSince Millis
-	seq         uint64       // events so far
-	members     []membership // ascending by set, then ref
+	point   geometry.Point
+	time    Millis // of the last accepted fix
+	arrived Millis
+	seq     uint64 // events so far
 
 	measures [3]float32 // accuracy, speed, heading
+	anchor   spot       // where it has been standing, if it has
 	handle   uint32
-	known    uint8 // of measures, as bits
-	moved    bool  // it has left an anchor
-	silent   bool
-	gone     bool // removed; only its place in Shard.order is left
+	name     uint32 // in Shard.texts
+	fleet    uint32 // in Shard.fleets
 
-	earlier, later *object // neighbours in the arrivalList
+	place, count uint32 // of its memberships, ascending by set, then ref
+
+	earlier, later link // neighbours in the arrivalList
+
+	stood uint16 // milliseconds at the anchor at the last fix, up to mostStood
+	known uint8  // of measures, as bits
+	flags
+}
+
+// flags are what is true of an object.
+type flags uint8
+
+const (
+	moved  flags = 1 << iota // it has left an anchor
+	silent                   // see Shard.silence
+	gone                     // removed; only its place in Shard.objects is left
+)
+
+func (f *flags) set(flag flags, to bool) {
+	if *f &^= flag; to {
+		*f |= flag
+	}
+}
+
+func (f flags) moved() bool  { return f&moved != 0 }
+func (f flags) silent() bool { return f&silent != 0 }
+func (f flags) gone() bool   { return f&gone != 0 }
+
+// mostStood is the longest standing that an object knows.
+const mostStood = math.MaxUint16
+
+// spot is a place in 1e-7 degrees: about a centimetre.
+type spot struct{ lon, lat int32 }
+
+const spotScale = 1e7
+
+func spotAt(p geometry.Point) spot {
+	return spot{int32(math.Round(p.Lon * spotScale)), int32(math.Round(p.Lat * spotScale))}
+}
+
+func (s spot) point() geometry.Point {
+	return geometry.Point{Lon: float64(s.lon) / spotScale, Lat: float64(s.lat) / spotScale}
 }
 
 // take stores a fix.
 func (o *object) take(p *Position, arrived Millis) {
 	o.point = geometry.Point{Lon: p.Lon, Lat: p.Lat}
-	if isBeyond(o.anchor, o.point, dwellRadius) {
-		o.anchor, o.anchorSince, o.moved = o.point, p.Time, true
+	if isBeyond(o.anchor.point(), o.point, dwellRadius) {
+		o.anchor, o.stood = spotAt(o.point), 0
+		o.flags |= moved
+	} else {
+		o.stood = uint16(min(Millis(o.stood)+p.Time-o.time, mostStood))
 	}
 	o.time, o.arrived = p.Time, arrived
 	o.report(p.Accuracy, p.Speed, p.Heading)
@@ -100,11 +136,11 @@ func (o *object) properties() json.RawMessage {
 
 func (o *object) state() State {
 	switch {
-	case o.silent:
+	case o.silent():
 		return Silent
-	case o.speed().Known && o.speed().Value < dwellSpeed, o.time-o.anchorSince >= dwellAfter:
+	case o.speed().Known && o.speed().Value < dwellSpeed, o.stood >= dwellAfter:
 		return Dwelling
-	case o.speed().Known || o.moved:
+	case o.speed().Known || o.moved():
 		return Moving
 	}
 	return Unknown

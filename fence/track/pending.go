@@ -13,12 +13,12 @@ import (
 type pending struct {
 	set    SetID
 	ref    fence.Ref
-	fixes  int     // the last contrary ones that counted, up to Policy.Fixes
-	enough bool    // there are Policy.Fixes of them
 	at     Millis  // when the first contrary fix crossed the boundary
 	first  Millis  // time of the first contrary fix
 	reach  float64 // metres that the boundary is away at most; not part of the state
 	due    Millis  // when the state has lasted long enough by the clock; 0: its length does not matter
+	fixes  int32   // the last contrary ones that counted, up to Policy.Fixes
+	enough bool    // there are Policy.Fixes of them
 }
 
 // timed reports whether nothing but time is missing.
@@ -59,15 +59,16 @@ const (
 
 // count adds a contrary fix.
 func (p *pending) count(t *terms, c certainty) {
+	asked := int32(max(t.Fixes, 1))
 	switch c {
 	case shallow:
 		p.fixes = 0
 	case counts:
-		p.fixes = min(p.fixes+1, max(t.Fixes, 1))
+		p.fixes = min(p.fixes+1, asked)
 	case sure:
-		p.fixes = max(t.Fixes, 1)
+		p.fixes = asked
 	}
-	p.enough = p.fixes >= max(t.Fixes, 1)
+	p.enough = p.fixes >= asked
 }
 
 // smallShare is the share of its inradius that a margin is limited to for an object that enters.

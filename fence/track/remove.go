@@ -7,7 +7,7 @@ package track
 // numbers than those before: where objects were removed, Seq of new ones begins behind the
 // highest of these.
 func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Event) {
-	o, known := s.names.find(s.order, fleet, id)
+	o, known := s.find(fleet, id)
 	if !known {
 		return false, events
 	}
@@ -15,24 +15,24 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	events = s.catchUp(o, events)
 	events = s.renew(o, events)
 	c := cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}
-	if !o.silent {
+	if !o.silent() {
 		s.loseSight(o, &c)
 	}
 	events = s.leaveAll(o, c, events)
 	if o.extra != &noExtra {
-		o.held, o.marks = nil, nil
+		o.rare = &noRare
 		s.arm(o)
 		o.extra = &noExtra
 	}
-	if o.silent {
+	if o.silent() {
 		s.silent--
 	}
 	s.heard.remove(o)
-	s.names.remove(o)
+	s.removeName(o)
+	s.visits.drop(o)
 	// The place stays: nothing that walks over the objects meets a hole. As a silent object
 	// without memberships it is passed by.
-	o.bond, o.era = nil, nil
-	o.gone, o.silent, o.members, o.props = true, true, nil, nil
+	o.bond, o.props, o.flags = nil, nil, gone|silent
 	s.free = append(s.free, o.handle)
 	s.numbers = max(s.numbers, o.seq)
 	return true, events
@@ -42,22 +42,26 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 func (s *Shard) leaveAll(o *object, c cause, events []Event) []Event {
 	s.begin()
 	s.scope = o.scope
-	for i := range o.members {
-		s.leave(o, &o.members[i], c.at, c)
+	was := s.membersOf(o)
+	for i := range was {
+		s.leave(o, &was[i], c.at, c)
 	}
 	return s.finish(o, o.bond, c, events)
 }
 
-// place gives a new object its handle: one that is free, or the next.
-func (s *Shard) place(o *object) {
+// place returns a new object with a handle that is free, or the next. It has no name yet.
+func (s *Shard) place() *object {
 	if n := len(s.free); n > 0 {
-		o.handle, s.free = s.free[n-1], s.free[:n-1]
-		s.order[o.handle] = o
-		return
+		o := s.objects.at(s.free[n-1])
+		s.free = s.free[:n-1]
+		s.unname(o)
+		*o = object{handle: o.handle, name: noName}
+		return o
 	}
-	o.handle = uint32(len(s.order))
-	s.order = append(s.order, o)
 	if s.behind > 0 { // it lies between next and the objects that Step comes to last
 		s.behind++
 	}
+	o := s.objects.add()
+	o.name = noName
+	return o
 }

@@ -42,10 +42,11 @@ func (s *Shard) restoreFrom(i *importer) error {
 	n.replan()
 	i.names()
 	for range i.count(1) {
-		n.restore(i.object())
+		o := i.object()
 		if i.err != nil {
 			return i.err
 		}
+		n.restore(o)
 	}
 	i.free(n)
 	i.heard(n)
@@ -62,25 +63,33 @@ func (s *Shard) restoreFrom(i *importer) error {
 }
 
 // restore adds an object at the next handle; nil is a free one.
-func (s *Shard) restore(o *object) {
-	if o == nil {
-		o = &object{gone: true, silent: true, extra: &noExtra, fleet: new(string)}
-	}
-	o.handle = uint32(len(s.order))
-	s.order = append(s.order, o)
-	if o.gone {
+func (s *Shard) restore(i *imported) {
+	o := s.objects.add()
+	handle := o.handle
+	if i == nil {
+		*o = object{handle: handle, extra: &noExtra, name: noName, flags: gone | silent}
 		return
 	}
-	o.fleet = s.fleetOf(*o.fleet)
-	if _, twice := s.names.find(s.order, *o.fleet, o.id); !twice {
-		s.names.add(o)
+	*o = i.object
+	o.handle = handle
+	s.name(o, i.fleet, i.id)
+	if _, twice := s.find(i.fleet, i.id); !twice {
+		s.addName(o)
 	}
-	o.era = s.era
-	o.bond = s.era.bondOf(s.era.classOf(*o.fleet, o.id))
-	if o.silent {
+	o.bond = s.era.bondOf(s.era.classOf(i.fleet, i.id))
+	s.members = append(s.members[:0], i.members...)
+	s.keep(o)
+	if o.silent() {
 		s.silent++
 	}
 	s.arm(o)
+}
+
+// imported is an object with what its shard keeps elsewhere.
+type imported struct {
+	object
+	fleet, id string
+	members   []membership
 }
 
 // importer reads what exporter writes. After the first error, which it keeps, it returns zeros.
@@ -151,12 +160,6 @@ func (i *importer) count(bytes int) int {
 	return int(n)
 }
 
-// name reads the name of a fleet.
-func (i *importer) name() *string {
-	text := i.text()
-	return &text
-}
-
 func (i *importer) text() string { return string(i.take(i.count(1))) }
 
 func (i *importer) point() geometry.Point { return geometry.Point{Lon: i.float(), Lat: i.float()} }
@@ -206,14 +209,18 @@ func (t *TrackedSet) imported(key string) (importedFence, error) {
 }
 
 // object reads an object; nil is a free handle.
-func (i *importer) object() *object {
+func (i *importer) object() *imported {
 	flags := i.byte()
 	if flags&flagTaken == 0 {
 		return nil
 	}
-	o := &object{extra: &noExtra, fleet: i.name(), id: i.text(), point: i.point(), silent: flags&flagSilent != 0, moved: flags&flagMoved != 0}
+	o := &imported{fleet: i.text(), id: i.text()}
+	o.extra, o.point = &noExtra, i.point()
+	o.set(silent, flags&flagSilent != 0)
+	o.set(moved, flags&flagMoved != 0)
 	o.time, o.arrived = Millis(i.int()), Millis(i.int())
-	o.anchor, o.anchorSince = i.point(), Millis(i.int())
+	o.anchor = spotAt(i.point())
+	o.stood = uint16(min(max(o.time-Millis(i.int()), 0), mostStood))
 	o.seq = i.uint()
 	o.report(i.measure(flags&flagAccuracy != 0), i.measure(flags&flagSpeed != 0), i.measure(flags&flagHeading != 0))
 	if flags&flagProps != 0 {
@@ -221,20 +228,27 @@ func (i *importer) object() *object {
 		o.props = &props
 	}
 	for range i.count(3) {
-		f := i.fence()
-		m, told := newMembership(f.set, f.ref, Millis(i.int()), true), i.uint()
-		if m.told = told; i.version == 1 {
-			m = m.as(told, true)
-		}
-		if !f.missing {
-			o.members = append(o.members, m)
-		}
+		i.membership(o)
 	}
 	slices.SortFunc(o.members, func(a, b membership) int { return a.compare(b.set, b.ref) })
 	if flags&flagMore != 0 {
-		i.more(o)
+		i.more(&o.object)
 	}
 	return o
+}
+
+func (i *importer) membership(o *imported) {
+	f := i.fence()
+	m, told := newMembership(f.set, f.ref, Millis(i.int()), true), i.uint()
+	if m.told = told; i.version == 1 {
+		m = m.as(told, true)
+	}
+	if m.visit() > o.seq {
+		i.fail(ErrState)
+	}
+	if !f.missing {
+		o.members = append(o.members, m)
+	}
 }
 
 // fence reads a place in the list of names.
@@ -249,11 +263,11 @@ func (i *importer) fence() importedFence {
 
 // more reads the part of an object that few have.
 func (i *importer) more(o *object) {
-	x := extra{}
+	x := extra{rare: &rare{}}
 	for range i.count(5) {
 		f, n := i.fence(), i.uint()
 		p := pending{
-			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int(min(n>>1, maxFixes)), enough: n&1 != 0,
+			set: f.set, ref: f.ref, reach: math.Inf(1), fixes: int32(min(n>>1, maxFixes)), enough: n&1 != 0,
 			at: Millis(i.int()), first: Millis(i.int()), due: Millis(i.int()),
 		}
 		if !f.missing {
@@ -265,7 +279,7 @@ func (i *importer) more(o *object) {
 	})
 	x.outliers = outliers{count: int(min(i.uint(), believed-1)), point: i.point(), time: Millis(i.int())}
 	for range i.count(heldBytes) {
-		x.held = append(x.held, i.held(o))
+		x.held = append(x.held, i.held())
 	}
 	ascending := slices.IsSortedFunc(x.held, func(a, b held) int { return cmp.Compare(a.Time, b.Time) })
 	if !ascending || len(x.held) > maxHeld {
@@ -275,6 +289,9 @@ func (i *importer) more(o *object) {
 		if m, missing := i.mark(); !missing {
 			x.marks = append(x.marks, m)
 		}
+	}
+	if x.rare.isEmpty() {
+		x.rare = &noRare
 	}
 	if !x.isEmpty() {
 		o.extra = &x
@@ -305,9 +322,9 @@ func (i *importer) mark() (m mark, missing bool) {
 // heldBytes is the least length of a fix that waits.
 const heldBytes = 1 + 16 + 3
 
-func (i *importer) held(o *object) held {
+func (i *importer) held() held {
 	flags, p := i.uint(), i.point()
-	h := held{Position: Position{Fleet: *o.fleet, ID: o.id, Lon: p.Lon, Lat: p.Lat}}
+	h := held{Position: Position{Lon: p.Lon, Lat: p.Lat}}
 	h.Time, h.Arrived, h.until = Millis(i.int()), Millis(i.int()), Millis(i.int())
 	h.Accuracy, h.Speed, h.Heading = i.measure(flags&1 != 0), i.measure(flags&2 != 0), i.measure(flags&4 != 0)
 	if flags&8 != 0 {
@@ -319,8 +336,8 @@ func (i *importer) held(o *object) held {
 // free reads the free handles.
 func (i *importer) free(s *Shard) {
 	gone := 0
-	for _, o := range s.order {
-		if o.gone {
+	for o := range s.objects.all() {
+		if o.gone() {
 			gone++
 		}
 	}
@@ -332,7 +349,7 @@ func (i *importer) free(s *Shard) {
 	seen := make(map[uint64]bool, n)
 	for range n {
 		h := i.uint()
-		if h >= uint64(len(s.order)) || !s.order[h].gone || seen[h] {
+		if h >= uint64(s.objects.len()) || !s.objects.at(uint32(h)).gone() || seen[h] {
 			i.fail(ErrState)
 			return
 		}
@@ -345,12 +362,12 @@ func (i *importer) free(s *Shard) {
 func (i *importer) heard(s *Shard) {
 	for range s.Len() - s.silent {
 		h := i.uint()
-		if h >= uint64(len(s.order)) {
+		if h >= uint64(s.objects.len()) {
 			i.fail(ErrState)
 			return
 		}
-		o := s.order[h]
-		if o.silent || o.earlier != nil || s.heard.first == o || s.heard.last != nil && s.heard.last.arrived > o.arrived {
+		o := s.objects.at(uint32(h))
+		if o.silent() || o.earlier != 0 || s.heard.first == o || s.heard.last != nil && s.heard.last.arrived > o.arrived {
 			i.fail(ErrState)
 			return
 		}
@@ -371,14 +388,14 @@ func (i *importer) silence(s *Shard) {
 		ttl, h := Millis(i.int()), i.uint()
 		k, found := slices.BinarySearch(s.plan.ttls, ttl)
 		switch {
-		case h > uint64(len(s.order)) || h < uint64(len(s.order)) && (s.order[h].gone || s.order[h].silent):
+		case h > uint64(s.objects.len()) || h < uint64(s.objects.len()) && s.objects.at(uint32(h)).silent():
 			i.fail(ErrState)
 			return
 		case !found:
-		case h == uint64(len(s.order)):
+		case h == uint64(s.objects.len()):
 			s.heard.next[k] = nil
 		default:
-			s.heard.next[k] = s.order[h]
+			s.heard.next[k] = s.objects.at(uint32(h))
 		}
 	}
 }

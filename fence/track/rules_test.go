@@ -134,6 +134,10 @@ var ruleTales = []struct{ name, rules, lines string }{
 	{"a schedule opens before a fix", `[{"id":"r","set":"s","fences":["a"],"active":{"zone":"UTC","week":{"thu":["00:01-00:02"]}}}]`, `
 		0 at -10
 		70 at 10 -> enter a 1m0s schedule, exit a 1m0s move`},
+	{"a schedule opens before a change of another rule", `[{"id":"r","set":"s","fences":["a"],"active":{"zone":"UTC","week":{"thu":["00:01-00:02"]}}}]`, `
+		0 at -10
+		70 rules [{"id":"r","set":"s","fences":["a"],"active":{"zone":"UTC","week":{"thu":["00:01-00:02"]}}},{"id":"q","set":"s","objects":"x"}] -> enter a 1m10s schedule
+		120 -> exit a 2m0s schedule`},
 	{"a rule expires", `[{"id":"r","set":"s","fences":["a"],"active":{"valid_until":"1970-01-01T00:01:00Z"}}]`, `
 		0 at -10 -> enter a 0s initial
 		60 -> exit a 1m0s expired`},

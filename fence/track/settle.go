@@ -30,7 +30,7 @@ func (c *cause) isFix() bool { return c.fix }
 func (s *Shard) settle(o *object, next *bond, c cause, events []Event) []Event {
 	s.begin()
 	s.scope = next.scope
-	was := o.members
+	was := s.membersOf(o)
 	for i := range s.era.view.Sets {
 		set := &s.era.view.Sets[i]
 		for len(was) > 0 && was[0].set < set.ID { // the set is gone

@@ -51,7 +51,7 @@ func (s *Shard) recount(o *object, was *scope, c *cause) {
 	for i := range s.members {
 		m := &s.members[i]
 		now, before := s.scope.of(m.set), was.of(m.set)
-		if !s.countsIn(now) && !s.countsIn(before) || !o.isMember(m) {
+		if !s.countsIn(now) && !s.countsIn(before) || !s.isMember(o, m) {
 			continue
 		}
 		set := s.era.view.find(m.set)
@@ -73,9 +73,9 @@ func (s *Shard) recount(o *object, was *scope, c *cause) {
 }
 
 // isMember reports whether the object has been in a fence.
-func (o *object) isMember(m *membership) bool {
-	for i := range o.members {
-		if o.members[i].set == m.set && o.members[i].ref == m.ref {
+func (s *Shard) isMember(o *object, m *membership) bool {
+	for _, p := range s.visits.list(o) {
+		if p.ref == m.ref && o.era.view.Sets[p.set].ID == m.set {
 			return true
 		}
 	}
@@ -107,15 +107,17 @@ func (s *Shard) tellAll() {
 	if s.told == nil {
 		return
 	}
-	for _, o := range s.order {
-		if o.gone {
+	for o := range s.objects.all() {
+		if o.gone() {
 			continue
 		}
-		if len(s.era.near) > 0 && !o.silent {
+		if len(s.era.near) > 0 && !o.silent() {
 			s.sight(o, &cause{reason: Move, at: o.time, time: o.time})
 		}
-		for i := range o.members {
-			m := &o.members[i]
+		if o.scope == nil {
+			continue
+		}
+		for _, m := range s.membersOf(o) {
 			if x := o.scope.of(m.set); len(x.counts) > 0 {
 				set := o.era.view.find(m.set)
 				s.tellCounts(x, set, set.Snapshot.Fence(m.ref), 1, Move, m.since, m.since)

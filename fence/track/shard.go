@@ -1,7 +1,7 @@
 package track
 
 import (
-	"strings"
+	"math"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
@@ -21,22 +21,27 @@ type Shard struct {
 	era     *era
 	now     Millis
 	names   names
-	fleets  map[string]*string // one text for all objects of a fleet
-	order   []*object          // by handle; removed objects keep their places until these are reused
-	free    []uint32           // these places
-	spare   []*extra           // of objects that no longer need it
-	numbers uint64             // the last event of the objects that are gone had at most this Seq
-	heard   arrivalList        // objects that are not silent, longest unheard first
+	objects *objects
+	free    []uint32 // handles of removed objects that were not reused yet
+	ids     texts
+	fleets  fleets
+	visits  memberships
+	spare   []*extra    // of objects that no longer need it
+	numbers uint64      // the last event of the objects that are gone had at most this Seq
+	heard   arrivalList // objects that are not silent, longest unheard first
 	silent  int
 	timers  timers // objects that have deadlines
 	told    *Told  // nil: nothing is told
 
-	next   int // index in order of the next object that Step brings to view
-	behind int // number of objects from next on, round the end, that may have an earlier view
+	next    uint32   // handle of the next object that Step brings to view
+	behind  int      // number of objects from next on, round the end, that may have an earlier view
+	amended []uint32 // handles of other such objects, see amend
 
 	// scratch, valid within one call
 	refs      []fence.Ref
 	members   []membership
+	was       []membership // see membersOf
+	kept      bool         // the object has the same members
 	pending   []pending
 	changes   []change
 	scope     *scope // that holds after the call
@@ -48,7 +53,8 @@ type Shard struct {
 
 // NewShard returns a shard without objects and without fences.
 func NewShard(o Options) *Shard {
-	s := &Shard{era: newEra(&View{}, 0, nil), names: newNames(), fleets: map[string]*string{}}
+	all := &objects{}
+	s := &Shard{era: newEra(&View{}, 0, nil), names: newNames(), objects: all, heard: arrivalList{objects: all}}
 	s.SetOptions(o)
 	return s
 }
@@ -69,7 +75,7 @@ func (s *Shard) replan() {
 }
 
 // Len is the number of objects known.
-func (s *Shard) Len() int { return len(s.order) - len(s.free) }
+func (s *Shard) Len() int { return s.objects.len() - len(s.free) }
 
 // Silent is the number of objects whose TTL has passed.
 func (s *Shard) Silent() int { return s.silent }
@@ -100,8 +106,10 @@ func (s *Shard) Due() (at Millis, ok bool) {
 // other before Step has reached an object are one change for it.
 func (s *Shard) SetView(v *View, now Millis) {
 	s.Advance(now)
-	s.begins(newEra(v, s.now, s.era))
-	s.replan()
+	if e := newEra(v, s.now, s.era); !s.amend(e) {
+		s.begins(e)
+		s.replan()
+	}
 }
 
 // begins makes an era begin.
@@ -109,7 +117,7 @@ func (s *Shard) begins(e *era) {
 	if s.behind == 0 {
 		s.next = 0 // the order of the events does not depend on earlier changes
 	}
-	s.era, s.behind = e, len(s.order)
+	s.era, s.behind, s.amended = e, s.objects.len(), nil
 }
 
 // meet moves the time on for the input of an object. Schedules that open or close by then are one
@@ -133,16 +141,20 @@ func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
 	for work := stepWork; work > 0 && len(events) < most; {
 		due, ok := s.Due()
 		switch ok = ok && due <= s.now; {
-		case ok && due == s.era.flip && s.behind == 0:
+		case ok && due == s.era.flip && s.behind+len(s.amended) == 0:
 			s.begins(newEra(s.era.view, due, s.era))
 		case ok && due != s.era.flip:
 			work, events = s.stepDue(due, work, events)
+		case len(s.amended) > 0:
+			n := 0
+			n, events = s.stepAmended(events)
+			work -= n
 		case s.behind > 0:
-			o := s.order[s.next]
-			work -= 1 + len(o.members)
+			o := s.objects.at(s.next)
+			work -= 1 + int(o.count)
 			events = s.renew(o, events)
-			work -= len(o.members)
-			s.next = (s.next + 1) % len(s.order)
+			work -= int(o.count)
+			s.next = (s.next + 1) % uint32(s.objects.len())
 			if s.behind--; s.behind == 0 {
 				s.era.before = nil
 			}
@@ -158,31 +170,27 @@ func (s *Shard) Step(events []Event, most int) (out []Event, more bool) {
 func (s *Shard) stepDue(due Millis, work int, events []Event) (int, []Event) {
 	if len(s.timers) > 0 && s.timers[0].due == due {
 		o := s.timers[0]
-		return work - 1 - len(o.members) - len(o.pending), s.fire(o, due, events)
+		return work - 1 - int(o.count) - len(o.pending), s.fire(o, due, events)
 	}
 	o, ttl, _ := s.nextSilence()
-	return work - 1 - len(o.members), s.endSilently(o, ttl, events)
+	return work - 1 - int(o.count), s.endSilently(o, ttl, events)
 }
 
 // More reports whether Step has something to do.
 func (s *Shard) More() bool {
 	due, ok := s.Due()
-	return s.behind > 0 || ok && due <= s.now
+	return s.behind+len(s.amended) > 0 || ok && due <= s.now
 }
 
 // renew brings an object of another era to the shard's.
 func (s *Shard) renew(o *object, events []Event) []Event {
-	if o.gone || o.era == s.era {
+	if o.gone() || o.era == s.era {
 		return events
 	}
 	s.sightEdited(o)
-	if !s.era.concerns(o) {
-		o.era = s.era
-		return events
-	}
-	next := s.era.bondOf(s.era.classAfter(o))
-	if o.silent && len(o.members) == 0 || next.scope.equal(o.scope) && s.era.view.sameSets(o.era.view) {
-		o.bond, o.era = next, s.era
+	next := s.era.bondOf(s.classAfter(o))
+	if o.silent() && o.count == 0 || next.scope.equal(o.scope) && s.era.view.sameSets(o.era.view) {
+		o.bond = next
 		return events
 	}
 	c := cause{edited: true, at: s.era.at, time: s.era.at, arrived: s.era.at}
@@ -196,30 +204,50 @@ func (s *Shard) hasRoom() bool {
 // add makes the object of a first fix. Its names are copied: they may be part of
 // a text that is longer than they are, and they stay for good.
 func (s *Shard) add(p *Position) *object {
-	o := &object{
-		fleet: s.fleetOf(p.Fleet), id: strings.Clone(p.ID),
-		arrived: p.Arrived, extra: &noExtra, era: s.era, seq: s.numbers,
-		anchor: geometry.Point{Lon: p.Lon, Lat: p.Lat}, anchorSince: p.Time,
-	}
-	o.bond = s.era.bondOf(s.era.classOf(*o.fleet, o.id))
-	s.place(o)
-	s.names.add(o)
+	o := s.place()
+	o.time, o.arrived, o.anchor = p.Time, p.Arrived, spotAt(geometry.Point{Lon: p.Lon, Lat: p.Lat})
+	o.seq, o.extra = s.numbers, &noExtra
+	s.name(o, p.Fleet, p.ID)
+	o.bond = s.era.bondOf(s.era.classOf(p.Fleet, p.ID))
+	s.addName(o)
 	return o
 }
 
-// maxFleets bounds the names of fleets that new objects share.
-const maxFleets = 4096
+// name gives an object its name.
+func (s *Shard) name(o *object, fleet, id string) {
+	o.fleet, o.name = s.fleets.use(fleet), s.ids.add(id)
+}
 
-// fleetOf returns the one text of a fleet's name.
-func (s *Shard) fleetOf(name string) *string {
-	known, ok := s.fleets[name]
-	if !ok {
-		if len(s.fleets) == maxFleets {
-			clear(s.fleets) // the objects keep theirs
-		}
-		text := strings.Clone(name)
-		known = &text
-		s.fleets[text] = known
+// unname takes the name of an object away.
+func (s *Shard) unname(o *object) {
+	if o.name == noName {
+		return
 	}
-	return known
+	s.fleets.leave(o.fleet)
+	full := s.ids.drop(o.name)
+	if o.name = noName; full {
+		s.packIDs()
+	}
+}
+
+// noName is the name of an object that has none.
+const noName = math.MaxUint32
+
+// packIDs gives the memory of dropped ids back.
+func (s *Shard) packIDs() {
+	old := s.ids
+	s.ids = texts{}
+	for o := range s.objects.all() {
+		if o.name != noName {
+			o.name = s.ids.add(old.at(o.name))
+		}
+	}
+}
+
+// nameOf returns the name of an object, of which the id is part of a longer text.
+func (s *Shard) nameOf(o *object) (fleet, id string) {
+	if o.name == noName {
+		return "", ""
+	}
+	return s.fleets.names[o.fleet], s.ids.at(o.name)
 }

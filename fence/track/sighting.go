@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 // for each accepted fix, for a change of these rules, and for the end of an object or of its time
 // of being heard.
 type Sighting struct {
-	Fleet, ID string
+	Fleet, ID string // valid for good, but part of longer texts
 	Props     json.RawMessage
 	Point     geometry.Point
 	Reason    Reason // RuleAdded for a change of the rules, also if they closed
@@ -51,8 +52,9 @@ func (t *Sighting) Closing(r *rule.Rule) Reason {
 
 // sight tells where an object is.
 func (s *Shard) sight(o *object, c *cause) {
+	fleet, id := s.nameOf(o)
 	s.told.Sightings = append(s.told.Sightings, Sighting{
-		Fleet: *o.fleet, ID: o.id, Props: o.properties(), Point: o.point,
+		Fleet: fleet, ID: id, Props: o.properties(), Point: o.point,
 		Reason: c.reason, At: c.at, Time: c.time, Near: s.era.near,
 	})
 }
@@ -60,7 +62,7 @@ func (s *Shard) sight(o *object, c *cause) {
 // sightEdited tells where an object is that comes to the shard's era, if other rules about objects
 // near each other are open in it.
 func (s *Shard) sightEdited(o *object) {
-	if s.told == nil || o.silent || sameList(o.era.near, s.era.near) {
+	if s.told == nil || o.silent() || sameList(o.era.near, s.era.near) {
 		return
 	}
 	s.sight(o, &cause{reason: RuleAdded, at: s.era.at, time: s.era.at})
@@ -85,13 +87,13 @@ func sameList(a, b []*rule.Rule) bool {
 // openNear returns the rules about objects near each other that are open in an era: the list of the
 // era before if they are the same.
 func (e *era) openNear(before *era) []*rule.Rule {
-	_, all := e.view.special()
 	var open []*rule.Rule
-	for _, r := range all {
+	for r := range e.view.Rules.Near() {
 		if r.Active.Open(e.at.Time()) {
 			open = append(open, r)
 		}
 	}
+	slices.SortFunc(open, func(a, b *rule.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	if before != nil && slices.EqualFunc(open, before.near, (*rule.Rule).Equal) {
 		return before.near
 	}

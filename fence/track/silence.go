@@ -4,8 +4,27 @@ package track
 // first object that has not been found to be silent for it, so that nothing looks at an object
 // that is not due.
 type arrivalList struct {
+	objects     *objects
 	first, last *object
 	next        []*object // by TTL, ascending; nil: all have been found silent
+}
+
+// link is the handle of a neighbour and one more, or 0.
+type link uint32
+
+func linkTo(o *object) link {
+	if o == nil {
+		return 0
+	}
+	return link(o.handle) + 1
+}
+
+// neighbour returns the object of a link, or nil.
+func (l *arrivalList) neighbour(to link) *object {
+	if to == 0 {
+		return nil
+	}
+	return l.objects.at(uint32(to - 1))
 }
 
 // reset begins again with this number of TTLs.
@@ -20,9 +39,9 @@ func (l *arrivalList) reset(ttls int) {
 func (l *arrivalList) touch(o *object) {
 	if l.last != o {
 		l.remove(o)
-		o.earlier = l.last
+		o.earlier = linkTo(l.last)
 		if l.last != nil {
-			l.last.later = o
+			l.last.later = linkTo(o)
 		} else {
 			l.first = o
 		}
@@ -37,22 +56,23 @@ func (l *arrivalList) touch(o *object) {
 
 // remove takes o out; it may be out already.
 func (l *arrivalList) remove(o *object) {
+	earlier, later := l.neighbour(o.earlier), l.neighbour(o.later)
 	for i, first := range l.next {
 		if first == o {
-			l.next[i] = o.later
+			l.next[i] = later
 		}
 	}
-	if o.earlier != nil {
-		o.earlier.later = o.later
+	if earlier != nil {
+		earlier.later = o.later
 	} else if l.first == o {
-		l.first = o.later
+		l.first = later
 	}
-	if o.later != nil {
-		o.later.earlier = o.earlier
+	if later != nil {
+		later.earlier = o.earlier
 	} else if l.last == o {
-		l.last = o.earlier
+		l.last = earlier
 	}
-	o.earlier, o.later = nil, nil
+	o.earlier, o.later = 0, 0
 }
 
 // nextSilence returns the object that is next to be silent for a TTL, and when.
@@ -82,15 +102,16 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 	at := o.arrived + ttl
 	for i, first := range s.heard.next {
 		if first == o && s.plan.ttls[i] == ttl {
-			s.heard.next[i] = o.later
+			s.heard.next[i] = s.heard.neighbour(o.later)
 		}
 	}
 	s.begin()
 	s.scope = o.scope
 	all := s.plan.wholly && ttl == s.plan.ttls[len(s.plan.ttls)-1]
 	c := cause{reason: TTL, at: at, time: at, arrived: s.now}
-	for i := range o.members {
-		m := &o.members[i]
+	was := s.membersOf(o)
+	for i := range was {
+		m := &was[i]
 		if t := s.plan.ttlOf(m.set); all || t > 0 && t <= ttl {
 			s.leave(o, m, at, c)
 		} else {
@@ -105,7 +126,7 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 	if all {
 		s.loseSight(o, &c)
 		s.heard.remove(o)
-		o.silent = true
+		o.set(silent, true)
 		s.silent++
 	}
 	events = s.finish(o, o.bond, c, events)

@@ -36,7 +36,7 @@ var (
 // not found silent, or the number of handles. Numbers are varints, coordinates and measures IEEE
 // 754, least byte first.
 func (s *Shard) Export(dst []byte) ([]byte, error) {
-	if s.behind > 0 {
+	if s.behind+len(s.amended) > 0 {
 		return dst, ErrUnsettled
 	}
 	e := exporter{b: append(dst, stateVersion), s: s, fences: map[fenceID]uint64{}}
@@ -44,22 +44,22 @@ func (s *Shard) Export(dst []byte) ([]byte, error) {
 	e.uint(s.numbers)
 	e.int(int64(s.era.at))
 	e.names()
-	e.uint(uint64(len(s.order)))
-	for _, o := range s.order {
+	e.uint(uint64(s.objects.len()))
+	for o := range s.objects.all() {
 		e.object(o)
 	}
 	e.uint(uint64(len(s.free)))
 	for _, h := range s.free {
 		e.uint(uint64(h))
 	}
-	for o := s.heard.first; o != nil; o = o.later {
+	for o := s.heard.first; o != nil; o = s.heard.neighbour(o.later) {
 		e.uint(uint64(o.handle))
 	}
 	e.uint(uint64(len(s.heard.next)))
 	for i, o := range s.heard.next {
 		e.int(int64(s.plan.ttls[i]))
 		if o == nil {
-			e.uint(uint64(len(s.order)))
+			e.uint(uint64(s.objects.len()))
 		} else {
 			e.uint(uint64(o.handle))
 		}
@@ -111,9 +111,9 @@ func (e *exporter) names() {
 			used = append(used, id)
 		}
 	}
-	for _, o := range e.s.order {
-		for i := range o.members {
-			use(o.members[i].set, o.members[i].ref)
+	for o := range e.s.objects.all() {
+		for _, m := range e.s.visits.list(o) {
+			use(o.era.view.Sets[m.set].ID, m.ref)
 		}
 		for i := range o.pending {
 			use(o.pending[i].set, o.pending[i].ref)
@@ -145,7 +145,7 @@ const (
 )
 
 func (e *exporter) object(o *object) {
-	if o.gone {
+	if o.gone() {
 		e.b = append(e.b, 0)
 		return
 	}
@@ -154,8 +154,8 @@ func (e *exporter) object(o *object) {
 		set  bool
 		flag byte
 	}{
-		{o.silent, flagSilent},
-		{o.moved, flagMoved},
+		{o.silent(), flagSilent},
+		{o.moved(), flagMoved},
 		{o.accuracy().Known, flagAccuracy},
 		{o.speed().Known, flagSpeed},
 		{o.heading().Known, flagHeading},
@@ -167,21 +167,21 @@ func (e *exporter) object(o *object) {
 		}
 	}
 	e.b = append(e.b, flags)
-	e.text(*o.fleet)
-	e.text(o.id)
+	fleet, id := e.s.nameOf(o)
+	e.text(fleet)
+	e.text(id)
 	e.point(o.point)
 	e.int(int64(o.time))
 	e.int(int64(o.arrived))
-	e.point(o.anchor)
-	e.int(int64(o.anchorSince))
+	e.point(o.anchor.point())
+	e.int(int64(o.time) - int64(o.stood))
 	e.uint(o.seq)
 	e.measures(o.accuracy(), o.speed(), o.heading())
 	if o.props != nil {
 		e.text(string(*o.props))
 	}
-	e.uint(uint64(len(o.members)))
-	for i := range o.members {
-		m := &o.members[i]
+	e.uint(uint64(o.count))
+	for _, m := range e.s.membersOf(o) {
 		e.uint(e.fences[fenceID{m.set, m.ref}])
 		e.int(int64(m.since))
 		e.uint(m.told)

@@ -41,7 +41,7 @@ func (t *timers) Pop() any {
 
 // arm puts the earliest deadline of an object in force.
 func (s *Shard) arm(o *object) {
-	due, armed := o.deadline()
+	due, armed := s.deadline(o)
 	switch {
 	case armed && o.slot == 0:
 		s.own(o).due = due
@@ -55,7 +55,7 @@ func (s *Shard) arm(o *object) {
 }
 
 // deadline returns the earliest of an object's deadlines, if it has one.
-func (o *object) deadline() (at Millis, ok bool) {
+func (s *Shard) deadline(o *object) (at Millis, ok bool) {
 	for i := range o.pending {
 		if p := &o.pending[i]; p.timed() && (!ok || p.due < at) {
 			at, ok = p.due, true
@@ -67,7 +67,7 @@ func (o *object) deadline() (at Millis, ok bool) {
 		}
 	}
 	if o.scope != nil && o.scope.dwells {
-		if t, has := o.dwellDeadline(); has && (!ok || t < at) {
+		if t, has := s.dwellDeadline(o); has && (!ok || t < at) {
 			at, ok = t, true
 		}
 	}
@@ -77,7 +77,7 @@ func (o *object) deadline() (at Millis, ok bool) {
 // catchUp does what is due for an object by now, in the order of time.
 func (s *Shard) catchUp(o *object, events []Event) []Event {
 	for _, ttl := range s.plan.ttls {
-		if o.silent || o.arrived+ttl > s.now {
+		if o.silent() || o.arrived+ttl > s.now {
 			break
 		}
 		if events = s.fire(o, o.arrived+ttl, events); o.arrived+ttl <= s.now {
@@ -108,7 +108,7 @@ func (s *Shard) elapse(o *object, due Millis, events []Event) []Event {
 	s.begin()
 	s.scope = o.scope
 	c := cause{reason: Move, at: due, time: due, arrived: s.now}
-	members := o.members
+	members := s.membersOf(o)
 	for i := range o.pending {
 		p := &o.pending[i]
 		for len(members) > 0 && members[0].compare(p.set, p.ref) < 0 {

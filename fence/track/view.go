@@ -2,7 +2,6 @@ package track
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"paddock/fence"
 	"paddock/fence/track/rule"
@@ -33,8 +32,6 @@ type View struct {
 	// Rules say which sets are tracked for which objects, and which events are told. nil: every
 	// set for every object, and enter and exit of all fences.
 	Rules *rule.Table
-
-	listed atomic.Pointer[special] // once it was asked for
 }
 
 // find returns the set with this id, or nil. A View holds few sets, so a

@@ -100,10 +100,12 @@ func registerWire(reg prometheus.Registerer, a *wireapi.API) {
 	})
 }
 
-func registerSearch(reg prometheus.Registerer, d *busapi.Search) {
+func registerRequests(reg prometheus.Registerer, d *busapi.Search, rules *busapi.Rules) {
 	register(reg, []reading{
 		{"paddock_bus_searches_total", "Look-ups by request on the bus.", true, func() float64 { n, _ := d.Requests(); return float64(n) }},
 		{"paddock_bus_searches_refused_total", "Look-ups by request on the bus that were refused.", true, func() float64 { _, n := d.Requests(); return float64(n) }},
+		{"paddock_bus_rule_requests_total", "Requests about rules on the bus.", true, func() float64 { n, _ := rules.Requests(); return float64(n) }},
+		{"paddock_bus_rule_requests_refused_total", "Requests about rules on the bus that were refused.", true, func() float64 { _, n := rules.Requests(); return float64(n) }},
 	})
 }
 

@@ -40,6 +40,7 @@ import (
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/rulebook"
+	"paddock/internal/platform/rulebook/ruleapi"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
@@ -100,6 +101,7 @@ type Platform struct {
 	api          *httpapi.API
 	positions    *busapi.Positions
 	search       *busapi.Search
+	ruleRequests *busapi.Rules
 	server       *plainhttp.Server
 	listener     *listen.Limited
 	stopped      chan error // the result of the HTTP server's shutdown
@@ -268,7 +270,13 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, p.positions.Close(), p.listener.Close())
 	}
-	registerSearch(p.registry, p.search)
+	p.ruleRequests, err = busapi.OpenRules(p.bus.Local("rules"), &ruleapi.Rules{
+		Book: p.book, Catalog: p.catalog, Refusing: p.pipeline.Refusing, Settle: p.pipeline.Settle,
+	}, int(p.cfg.Bus.MaxPayload))
+	if err != nil {
+		return errors.Join(err, p.search.Close(), p.positions.Close(), p.listener.Close())
+	}
+	registerRequests(p.registry, p.search, p.ruleRequests)
 	p.server = httpapi.NewServer(p.api, p.log)
 	registerHTTP(p.registry, p.listener, p.server, p.api, p.catalog)
 	registerSets(p.registry, p.sets)
@@ -290,7 +298,7 @@ func (p *Platform) serveHTTP(context.Context) error {
 // goes on serving the streams, which end later.
 func (p *Platform) closeDoors(ctx context.Context) error {
 	p.api.Drain()
-	err := errors.Join(p.positions.Close(), p.search.Close())
+	err := errors.Join(p.positions.Close(), p.search.Close(), p.ruleRequests.Close(ctx))
 	p.server.Stop()
 	go func() { p.stopped <- p.server.Shutdown(ctx) }() // ends with ctx at the latest; awaitHTTP waits for it
 	return err

@@ -19,6 +19,8 @@ import (
 // [Table.Compiled].
 type Table struct {
 	rules   trie.Map[string, *Rule]
+	timed   trie.Map[string, *Rule]      // enabled ones with a schedule
+	near    trie.Map[string, *Rule]      // enabled ones about objects near each other
 	index   index                        // all selections but the one of every object
 	groups  trie.Map[*Selection, *Group] // by the selections of the index
 	common  *Group                       // of the rules for every object; nil: none
@@ -64,11 +66,45 @@ func (t *Table) Put(r *Rule) (*Table, error) {
 		return nil, fmt.Errorf("%s: a table has at most %d rules", r.ID, MaxRules)
 	}
 	next := *t
-	next.rules = t.rules.With(r.ID, kept)
+	next.set(r.ID, kept)
 	if err := next.regroup(old, kept); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.ID, err)
 	}
 	return &next, nil
+}
+
+// set puts a rule into a table that nothing refers to yet.
+func (t *Table) set(id string, r *Rule) {
+	t.rules = t.rules.With(id, r)
+	if t.timed = t.timed.Without(id); r.Active != nil && !r.Disabled {
+		t.timed = t.timed.With(id, r)
+	}
+	if t.near = t.near.Without(id); r.Near != nil && !r.Disabled {
+		t.near = t.near.With(id, r)
+	}
+}
+
+// Near yields the rules about objects near each other, in no order. Disabled rules are none of them.
+func (t *Table) Near() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		for _, r := range t.near.All() {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Scheduled yields the rules that a schedule opens and closes, in no order. Disabled rules are none
+// of them.
+func (t *Table) Scheduled() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		for _, r := range t.timed.All() {
+			if !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // Delete returns the table without the rule of this id, or t itself if there is none.
@@ -78,7 +114,7 @@ func (t *Table) Delete(id string) *Table {
 		return t
 	}
 	next := *t
-	next.rules = t.rules.Without(id)
+	next.rules, next.timed, next.near = t.rules.Without(id), t.timed.Without(id), t.near.Without(id)
 	_ = next.regroup(old, nil) // a removal exceeds no limit
 	return &next
 }
@@ -216,7 +252,7 @@ func (t *Table) rebuilt(rules []*Rule) (*Table, error) {
 		if _, taken := next.Get(r.ID); taken {
 			return nil, fmt.Errorf("%s: two rules have this id", r.ID)
 		}
-		if next.rules = next.rules.With(r.ID, kept); !r.Disabled {
+		if next.set(r.ID, kept); !r.Disabled {
 			groups[kept.selector()] = append(groups[kept.selector()], kept)
 		}
 	}

@@ -3,6 +3,7 @@ package fold
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"paddock/fence/geometry"
 	"paddock/fence/track"
@@ -67,8 +68,8 @@ func (s *Second) see(t *track.Sighting) {
 		if !selects(t) {
 			return
 		}
-		m = &mover{object: key}
-		s.movers[key] = m
+		m = &mover{object: object{strings.Clone(t.Fleet), strings.Clone(t.ID)}}
+		s.movers[m.object] = m
 	}
 	m.point, m.props, m.when = t.Point, t.Props, instant{t.Reason, t.At, t.Time}
 	if !m.moved {

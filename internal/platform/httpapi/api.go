@@ -26,6 +26,7 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/rulebook"
+	"paddock/internal/platform/rulebook/ruleapi"
 	"paddock/internal/platform/tiles"
 	"paddock/internal/process/access"
 )
@@ -91,6 +92,7 @@ type API struct {
 	etags   etags
 	tiles   *tiles.Cache
 	refused refusals
+	rules   ruleapi.Rules
 
 	making sync.Mutex // held while a set is created
 	backup sync.Mutex // held while a backup is written
@@ -110,6 +112,7 @@ func New(cfg Config) *API {
 		cfg.Book = rulebook.New(track.Policy{})
 	}
 	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a.rules = ruleapi.Rules{Book: cfg.Book, Catalog: cfg.Catalog, Refusing: cfg.Pipeline.Refusing, Settle: cfg.Pipeline.Settle}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
 	a.handler = a.protect(a.routes())
@@ -226,6 +229,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/objects/{id}":                 a.getObject,
 		"DELETE /v1/objects/{id}":              a.deleteObject,
 		"GET /v1/objects/{id}/track":           a.getTrack,
+		"GET /v1/objects/{id}/forecast":        a.getForecast,
 		"GET /v1/visits":                       a.getVisits,
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         plain(a.getLive),
@@ -240,7 +244,7 @@ func (a *API) routes() http.Handler {
 	allowed := map[string][]string{} // methods by path
 	for pattern, h := range a.v1() {
 		method, path, _ := strings.Cut(pattern, " ")
-		if method != http.MethodGet && (strings.HasPrefix(path, "/v1/sets") || path == "/v1/rules/{id}") {
+		if method != http.MethodGet && strings.HasPrefix(path, "/v1/sets") {
 			h = a.whileStored(h)
 		}
 		mux.Handle(pattern, h)

@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	"paddock/fence"
+	"paddock/internal/platform/httpapi/etag"
 )
 
 // etags names states of sets, and never uses a name twice: generations restart in each process, and
@@ -43,11 +44,11 @@ func (e *etags) of(s *fence.Set, snap *fence.Snapshot) string {
 }
 
 // tell adds the state of a set to the head of an answer.
-func (e *etags) tell(w http.ResponseWriter, s *fence.Set, snap *fence.Snapshot) (etag string) {
-	etag = e.of(s, snap)
-	w.Header().Set("ETag", etag)
+func (e *etags) tell(w http.ResponseWriter, s *fence.Set, snap *fence.Snapshot) (tag string) {
+	tag = e.of(s, snap)
+	w.Header().Set("ETag", tag)
 	tellGeneration(w, snap)
-	return etag
+	return tag
 }
 
 func tellGeneration(w http.ResponseWriter, snap *fence.Snapshot) {
@@ -60,52 +61,27 @@ func (e *etags) answered(w http.ResponseWriter, r *http.Request, s *fence.Set, s
 }
 
 // answered sets the ETag, and answers 304 if the client has this state already.
-func answered(w http.ResponseWriter, r *http.Request, etag string) bool {
-	w.Header().Set("ETag", etag)
+func answered(w http.ResponseWriter, r *http.Request, tag string) bool {
+	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "no-cache")
-	if !names(conditionOf(r).noneMatch, strings.TrimPrefix(etag, "W/"), true) {
+	if !etag.Names(conditionOf(r).NoneMatch, strings.TrimPrefix(tag, "W/"), true) {
 		return false
 	}
 	w.WriteHeader(http.StatusNotModified)
 	return true
 }
 
-// condition holds the state for which a change is meant: the headers If-Match and If-None-Match
-// (RFC 9110, section 13.1).
-type condition struct{ match, noneMatch string }
-
-func conditionOf(r *http.Request) condition {
+// conditionOf returns the state for which a change is meant.
+func conditionOf(r *http.Request) etag.Condition {
 	list := func(name string) string { return strings.Join(r.Header.Values(name), ",") }
-	return condition{match: list("If-Match"), noneMatch: list("If-None-Match")}
+	return etag.Condition{Match: list("If-Match"), NoneMatch: list("If-None-Match")}
 }
 
-// check refuses a change if the condition does not hold. etag names the state of the set, or is ""
-// if there is no set.
-func (c condition) check(exists bool, etag string) error {
-	switch {
-	case c.match != "" && !exists:
-		return fail(http.StatusPreconditionFailed, "If-Match: it does not exist: leave the header out to create it")
-	case c.match != "" && !names(c.match, etag, false):
-		return fail(http.StatusPreconditionFailed, "If-Match: it has changed, and its ETag is now %s: read it again", etag)
-	case exists && c.noneMatch == "*":
-		return fail(http.StatusPreconditionFailed, "If-None-Match: it exists: leave the header out to replace it")
-	case exists && c.noneMatch != "" && names(c.noneMatch, etag, true):
-		return fail(http.StatusPreconditionFailed, "If-None-Match: it is in this state, %s", etag)
+// checkState refuses a change if its condition does not hold. tag names the state, or is "" if
+// there is none.
+func checkState(c etag.Condition, exists bool, tag string) error {
+	if err := c.Check(exists, tag); err != nil {
+		return fail(http.StatusPreconditionFailed, "%v", err)
 	}
 	return nil
-}
-
-// names reports whether a list of ETags contains etag. A proxy that compresses weakens ETags; weak
-// reports whether a weak one counts.
-func names(list, etag string, weak bool) bool {
-	for known := range strings.SplitSeq(list, ",") {
-		known = strings.TrimSpace(known)
-		if weak {
-			known = strings.TrimPrefix(known, "W/")
-		}
-		if known == etag || known == "*" {
-			return true
-		}
-	}
-	return false
 }

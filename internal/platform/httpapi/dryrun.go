@@ -9,17 +9,13 @@ import (
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/events"
-	"paddock/internal/platform/fold"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
-	"paddock/internal/platform/rulebook"
+	"paddock/internal/platform/rulebook/dryrun"
 )
 
-// The bounds of a dry run.
-const (
-	dryRunPositions = 1_000_000
-	dryRunEvents    = 10_000
-)
+// dryRunPositions bounds the past positions of a dry run.
+const dryRunPositions = 1_000_000
 
 // dryRunPath is the path of a dry run.
 const dryRunPath = "/v1/rules/dry-run"
@@ -39,13 +35,9 @@ type dryRun struct {
 
 // dryRunResult is its answer.
 type dryRunResult struct {
-	Positions int                `json:"positions"`
-	Accepted  int                `json:"accepted"`
-	Late      int                `json:"late"`
-	Outliers  int                `json:"outliers"`
-	Rejected  []ingest.Rejection `json:"rejected"`
-	Events    []json.RawMessage  `json:"events"` // CloudEvents
-	Truncated bool               `json:"truncated,omitempty"`
+	dryrun.Count
+	Rejected []ingest.Rejection `json:"rejected"`
+	dryrun.Events
 }
 
 // postDryRun tells which events positions would cause, from an empty state, and changes nothing.
@@ -77,30 +69,13 @@ func (a *API) postDryRun(w http.ResponseWriter, r *http.Request) error {
 // dryView returns the present fences with the policy and the rules of the request.
 func (a *API) dryView(q *dryRun) (*track.View, error) {
 	state := a.cfg.Book.State()
-	view := &track.View{}
-	for s := range a.cfg.Catalog.All() {
-		policy := q.Policy
-		if policy == nil {
-			policy, _, _ = state.Policy(s.Name())
-		}
-		view.Sets = append(view.Sets, track.TrackedSet{
-			ID: track.SetID(len(view.Sets)), Name: s.Name(), Snapshot: s.Snapshot(), Policy: policy,
-		})
-	}
-	rules := state.Rules()
 	if q.Rules != nil {
-		if n := rulebook.Nears(*q.Rules); n > rulebook.MaxNear {
-			return nil, fail(http.StatusBadRequest, "body: rules: %d rules with near, the limit is %d", n, rulebook.MaxNear)
-		}
 		var err error
-		if rules, err = rule.NewTable(*q.Rules); err != nil {
+		if state, err = state.WithRules(*q.Rules); err != nil {
 			return nil, fail(http.StatusBadRequest, "body: rules: %v", err)
 		}
 	}
-	if rules.Len() > 0 {
-		view.Rules = rules
-	}
-	return view, nil
+	return dryrun.View(a.cfg.Catalog, state, q.Policy), nil
 }
 
 // dryPositions returns the positions of the request, in their order.
@@ -151,68 +126,10 @@ func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 	return batch, err
 }
 
-// dry is an empty state to which positions are applied, each as a record of its own.
-type dry struct {
-	part   *fold.Partition
-	second *fold.Second
-	view   *track.View
-	record uint64
-	told   []track.Event
-	out    *dryRunResult
-}
-
 // runDry applies positions to an empty state.
 func runDry(view *track.View, batch *ingest.Batch) *dryRunResult {
-	out := &dryRunResult{Positions: len(batch.Positions) + len(batch.Rejected), Rejected: batch.Rejected, Events: []json.RawMessage{}}
-	if out.Rejected == nil {
-		out.Rejected = []ingest.Rejection{}
-	}
-	d := &dry{part: fold.NewPartition(track.Options{}), second: fold.NewSecond(), view: view, out: out}
-	for i := range batch.Positions {
-		p := &batch.Positions[i]
-		p.Arrived = p.Time
-		if i == 0 {
-			d.part.SetView(view, p.Arrived)
-		}
-		d.part.Advance(p.Arrived)
-		d.settle(p.Arrived)
-		var outcome track.Outcome
-		outcome, d.told = d.part.Shard.Apply(p, d.told)
-		switch outcome {
-		case track.Accepted, track.Held:
-			out.Accepted++
-		case track.Outlier:
-			out.Outliers++
-		default:
-			out.Late++
-		}
-		d.end(p.Arrived)
-	}
-	if n := len(batch.Positions); n > 0 {
-		d.settle(batch.Positions[n-1].Arrived)
-	}
+	out := &dryRunResult{Rejected: append([]ingest.Rejection{}, batch.Rejected...)}
+	out.Count, out.Events = dryrun.Encode(view, batch.Positions)
+	out.Positions += len(batch.Rejected) + batch.Omitted
 	return out
-}
-
-// settle does what is due at a time.
-func (d *dry) settle(at track.Millis) {
-	for more := true; more; {
-		d.told, more = d.part.Step(d.told, dryRunEvents)
-		d.end(at)
-	}
-}
-
-// end ends a record: its events are part of the result, those about several objects last.
-func (d *dry) end(at track.Millis) {
-	d.record++
-	d.second.Take(d.part)
-	d.told, _ = d.second.End(fold.Round{Number: d.record, At: at, View: d.view}, d.told)
-	for i := range d.told {
-		if d.out.Truncated = len(d.out.Events) == dryRunEvents; d.out.Truncated {
-			break
-		}
-		rec := events.NewRecord(&d.told[i], "dry")
-		d.out.Events = append(d.out.Events, rec.JSON.Bytes())
-	}
-	d.told = d.told[:0]
 }

@@ -136,6 +136,7 @@ type encoding struct {
 	mediaType string
 	heartbeat string
 	record    func(dst []byte, cursor, kind string, json []byte) []byte
+	tile38    bool // events as notifications of Tile38
 }
 
 var (
@@ -154,19 +155,21 @@ var (
 )
 
 func eventFormat(format, accept string, wait bool) (encoding, error) {
+	enc := serverSent
 	switch format {
 	case "sse":
-		return serverSent, nil
+		return enc, nil
 	case "ndjson":
 		return jsonLines, nil
-	case "":
+	case "", "tile38":
 	default:
-		return encoding{}, fail(http.StatusBadRequest, "query: format %.64q: use sse or ndjson", format)
+		return encoding{}, fail(http.StatusBadRequest, "query: format %.64q: use sse, ndjson or tile38", format)
 	}
 	if strings.Contains(accept, "ndjson") || !wait && !strings.Contains(accept, "event-stream") {
-		return jsonLines, nil
+		enc = jsonLines
 	}
-	return serverSent, nil
+	enc.tile38 = format == "tile38"
+	return enc, nil
 }
 
 // eventStream is the answer to one subscriber. It belongs to the handler's goroutine.
@@ -234,7 +237,11 @@ func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 	}
 	for i := range records {
 		r := &records[i]
-		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), r.JSON.Bytes())
+		text := r.JSON.Bytes()
+		if s.enc.tile38 {
+			text = events.AppendTile38(nil, r)
+		}
+		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), text)
 	}
 	s.buf = b
 }

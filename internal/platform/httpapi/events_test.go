@@ -259,7 +259,7 @@ func TestPastEvents(t *testing.T) {
 		"wait=no":               `query: wait "no": use 0 or 1`,
 		"last=0":                `query: last "0" is not a number from 1 to 10000`,
 		"last=3&cursor=run1-8":  "query: cursor, from and last each say where to begin: give one of them",
-		"format=xml":            `query: format "xml": use sse or ndjson`,
+		"format=xml":            `query: format "xml": use sse, ndjson or tile38`,
 		"objects=v":             `query: unknown parameter "objects": use set, fence, event, fleet, object, cursor, from, last, format, limit, wait`,
 		"object=v&object=w":     `query: parameter "object" given 2 times`,
 		"event=leave&cursor=xx": "",
@@ -360,5 +360,31 @@ func TestStreamsEndWithTheLog(t *testing.T) {
 	}
 	if _, err := io.ReadAll(s.response.Body); err != nil {
 		t.Error(err)
+	}
+}
+
+// Events come as Tile38's notifications in both forms of a stream.
+func TestEventsAsTile38(t *testing.T) {
+	tw := newTown(t, options{})
+	sub := tw.subscribe("/v1/events?format=tile38&fence=a")
+	tw.move("v", 0, 50, 50)
+	tw.move("v", 1, 7, 5)
+	const want = `"detect":"enter","meta":{"fence":"a","fleet":"default"},"key":"squares",`
+	line := ""
+	for sub.lines.Scan() {
+		if line = sub.lines.Text(); strings.HasPrefix(line, "data: ") {
+			break
+		}
+	}
+	sub.cancel()
+	if !strings.HasPrefix(line, `data: {"command":"set","group":"v/`) || !strings.Contains(line, want) {
+		t.Error(line)
+	}
+	r := tw.get("/v1/events?format=tile38&wait=0&event=enter&fence=a")
+	if got := string(r.body); r.header.Get("Content-Type") != "application/x-ndjson" || strings.Count(got, "\n") != 1 || !strings.Contains(got, want) {
+		t.Errorf("%s %s", r.header.Get("Content-Type"), got)
+	}
+	if r = tw.get("/v1/events?format=tile38&wait=0", "Accept", "text/event-stream"); !strings.HasPrefix(string(r.body), "id: ") {
+		t.Errorf("%s", r.body)
 	}
 }

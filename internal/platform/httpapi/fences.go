@@ -11,6 +11,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geojson"
+	"paddock/internal/platform/httpapi/etag"
 	"paddock/internal/platform/lookup"
 )
 
@@ -127,7 +128,7 @@ type edit struct {
 	Findings   []findingJSON `json:"findings,omitempty"`
 }
 
-func (a *API) fenceGuard(s *fence.Set, key string, given condition) fence.Guard {
+func (a *API) fenceGuard(s *fence.Set, key string, given etag.Condition) fence.Guard {
 	return a.guard(s, given, func(now *fence.Snapshot) bool { _, ok := now.Lookup(key); return ok })
 }
 

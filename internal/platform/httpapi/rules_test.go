@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 	tw.problem(tw.remove("/v1/rules/a"), 404, `rule "a": not found`)
 	tw.problem(tw.patch("/v1/rules/a", `{}`), 404, `rule "a": not found`)
 
-	tw.problem(tw.put("/v1/rules/x", `{"id":"y","set":"far"}`), 400, `body: id: "y" is not the id in the path, "x"`)
+	tw.problem(tw.put("/v1/rules/x", `{"id":"y","set":"far"}`), 400, `body: id: "y" is not the id of the request, "x"`)
 	tw.problem(tw.patch("/v1/rules/b", `{"id":"y"}`), 400, `body: id: a patch does not change the id "b": put a new rule and delete this one`)
 	for body, want := range map[string]string{
 		`{`: "", `[]`: "", `{"set":"far","object":"x"}`: "objects", `{"set":"far","when":"speed >"}`: "column", `{}`: "set",
@@ -135,12 +135,12 @@ func TestDryRun(t *testing.T) {
 		{"id":"v","lon":5,"lat":5,"t":1000000009000},{"id":"v","lon":5,"lat":5.1,"t":1000000100000},{"id":"v","lon":500,"lat":5}]}`
 	r := tw.post("/v1/rules/dry-run", body)
 	got := decode[dryRunResult](tw, r)
-	if r.status != 200 || got.Positions != 5 || got.Accepted != 3 || got.Late != 1 || len(got.Rejected) != 1 || len(got.Events) != 2 {
+	if r.status != 200 || got.Positions != 5 || got.Accepted != 3 || got.Late != 1 || len(got.Rejected) != 1 || len(got.Events.Events) != 2 {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
-	if !strings.Contains(string(got.Events[0]), `"type":"paddock.fence.enter"`) || !strings.Contains(string(got.Events[1]), `"type":"paddock.fence.dwell"`) ||
-		!strings.Contains(string(got.Events[1]), `"rule":"r"`) {
-		t.Errorf("%s", got.Events)
+	if !strings.Contains(string(got.Events.Events[0]), `"type":"paddock.fence.enter"`) || !strings.Contains(string(got.Events.Events[1]), `"type":"paddock.fence.dwell"`) ||
+		!strings.Contains(string(got.Events.Events[1]), `"rule":"r"`) {
+		t.Errorf("%s", got.Events.Events)
 	}
 	r = tw.post("/v1/rules/dry-run", `{"rules":[{"id":"c","set":"squares","fences":["a"],"count":{"at_least":2}},{"id":"n","near":{"metres":9000}}],"policy":"raw","positions":[
 		{"id":"v","lon":5,"lat":5,"t":1000000000000},{"id":"w","lon":5.01,"lat":5,"t":1000000010000},{"id":"w","lon":50,"lat":50,"t":1000000020000}]}`)
@@ -155,6 +155,7 @@ func TestDryRun(t *testing.T) {
 	tw.problem(tw.get("/v1/objects/v"), 404, decode[Problem](tw, tw.get("/v1/objects/v")).Detail)
 	for body, want := range map[string]string{
 		`{`: "body", `{"rule":[]}`: "unknown field", `{}`: "give one of", `{"rules":[{"id":"x"}],"positions":[]}`: "set",
+		`{"rules":[{"id":"x","set":"far","count":{"at_least":0}}],"positions":[]}`: "at_least",
 	} {
 		r := tw.post("/v1/rules/dry-run", body)
 		if p := decode[Problem](tw, r); r.status != 400 || !strings.Contains(p.Detail, want) {

@@ -9,6 +9,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geojson"
+	"paddock/internal/platform/httpapi/etag"
 )
 
 // setJSON describes a set.
@@ -144,7 +145,7 @@ func (a *API) postSet(w http.ResponseWriter, r *http.Request) error {
 	if s, err := a.set(r); err == nil { // refuse before the body is read
 		return taken(s.Name())
 	}
-	return a.receiveSet(w, r, func(name string, c *geojson.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
+	return a.receiveSet(w, r, func(name string, c *geojson.Collection, given etag.Condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
 		s, snap, err = a.makeSet(name, c, given)
 		return s, snap, http.StatusCreated, err
 	})
@@ -156,7 +157,7 @@ func taken(name string) error {
 
 // receiveSet reads a GeoJSON document, passes it to give, and answers with the result.
 func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
-	give func(name string, c *geojson.Collection, given condition) (*fence.Set, *fence.Snapshot, int, error),
+	give func(name string, c *geojson.Collection, given etag.Condition) (*fence.Set, *fence.Snapshot, int, error),
 ) error {
 	name := r.PathValue("set")
 	if name == "" || len(name) > maxSetName || name != fence.Slug(name) {
@@ -183,7 +184,7 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 }
 
 // replaceSet replaces the fences of a set, or creates the set.
-func (a *API) replaceSet(name string, c *geojson.Collection, given condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
+func (a *API) replaceSet(name string, c *geojson.Collection, given etag.Condition) (s *fence.Set, snap *fence.Snapshot, status int, err error) {
 	for { // repeat if another request has created or removed it meanwhile
 		var found bool
 		if s, found = a.cfg.Catalog.Get(name); found {
@@ -200,8 +201,8 @@ func (a *API) replaceSet(name string, c *geojson.Collection, given condition) (s
 }
 
 // makeSet creates a set of the fences of c.
-func (a *API) makeSet(name string, c *geojson.Collection, given condition) (*fence.Set, *fence.Snapshot, error) {
-	if err := given.check(false, ""); err != nil {
+func (a *API) makeSet(name string, c *geojson.Collection, given etag.Condition) (*fence.Set, *fence.Snapshot, error) {
+	if err := checkState(given, false, ""); err != nil {
 		return nil, nil, err
 	}
 	s, err := fence.NewSet(name, a.cfg.Fences)
@@ -226,16 +227,16 @@ func (a *API) makeSet(name string, c *geojson.Collection, given condition) (*fen
 
 // guard checks a condition against the state of a set, which includes its fences. The set must not
 // have been removed meanwhile.
-func (a *API) guard(s *fence.Set, given condition, exists func(now *fence.Snapshot) bool) fence.Guard {
+func (a *API) guard(s *fence.Set, given etag.Condition, exists func(now *fence.Snapshot) bool) fence.Guard {
 	return func(now *fence.Snapshot) error {
 		if there, _ := a.cfg.Catalog.Get(s.Name()); there != s {
 			return noSet(s.Name())
 		}
-		return given.check(exists(now), a.etags.of(s, now))
+		return checkState(given, exists(now), a.etags.of(s, now))
 	}
 }
 
-func (a *API) setGuard(s *fence.Set, given condition) fence.Guard {
+func (a *API) setGuard(s *fence.Set, given etag.Condition) fence.Guard {
 	return a.guard(s, given, func(*fence.Snapshot) bool { return true })
 }
 

@@ -26,13 +26,21 @@ const (
 )
 
 // ReadFiles reads the rules and policies of a directory. An error names the file and the place.
-func ReadFiles(dir string) (f Files, err error) {
+func ReadFiles(dir string) (Files, error) { return readFiles(dir, true) }
+
+// ReadPolicies reads the policies of a directory alone.
+func ReadPolicies(dir string) (Files, error) { return readFiles(dir, false) }
+
+func readFiles(dir string, withRules bool) (f Files, err error) {
 	names, err := filesOf(dir)
 	if err != nil {
 		return f, err
 	}
 	f.Policies, f.Names = map[string]track.Policy{}, map[string]string{}
 	for _, name := range names {
+		if name == RulesFile && !withRules {
+			continue
+		}
 		text, readErr := os.ReadFile(filepath.Join(dir, name))
 		switch {
 		case readErr != nil:
@@ -68,11 +76,16 @@ func (f *Files) addPolicy(name string, text []byte) error {
 	if other, taken := f.Names[set]; taken {
 		return fmt.Errorf("%s: the set %s has the policy of %s", name, set, other)
 	}
+	p, err := ParsePolicy(name, text)
+	f.Policies[set], f.Names[set] = p, name
+	return err
+}
+
+// ParsePolicy reads the text of a file with a policy, which an error calls by this name.
+func ParsePolicy(name string, text []byte) (p track.Policy, err error) {
 	file, root := strictyaml.Parse(name, text)
-	var p track.Policy
 	if root == nil { // an empty file, or none that can be read
-		f.Policies[set], f.Names[set] = p, name
-		return file.Err()
+		return p, file.Err()
 	}
 	for i, e := range root.Entries("a policy") {
 		value, ok := e.Text(e.Key)
@@ -87,8 +100,7 @@ func (f *Files) addPolicy(name string, text []byte) error {
 			e.Value.Fault("%w", err)
 		}
 	}
-	f.Policies[set], f.Names[set] = p, name
-	return file.Err()
+	return p, file.Err()
 }
 
 // Follower keeps the book equal to the files of a directory.

@@ -97,6 +97,19 @@ func Nears(rules []*rule.Rule) (n int) {
 	return n
 }
 
+// WithRules returns the policies of the state with other rules, for a dry run: a book does not take
+// it.
+func (s *State) WithRules(all []*rule.Rule) (*State, error) {
+	if Nears(all) > MaxNear {
+		return nil, errNear
+	}
+	rules, err := rule.NewTable(all)
+	if err != nil {
+		return nil, err
+	}
+	return &State{preset: s.preset, policies: s.policies, rules: rules}, nil
+}
+
 // with returns the state with a rule of the API.
 func (s *State) with(r *rule.Rule) (*State, error) {
 	if old, known := s.rules.Get(r.ID); r.Near != nil && (!known || old.Near == nil) && Nears(s.rules.Rules()) >= MaxNear {

@@ -1,0 +1,265 @@
+package busapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"paddock/bus"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/httpapi/etag"
+	"paddock/internal/platform/rulebook/ruleapi"
+	"paddock/internal/platform/subjects"
+)
+
+// RulesSubjects matches the subjects of requests about rules: paddock.rules.list, and
+// paddock.rules.<operation>.<rule> with the operations get, put, patch and delete.
+const RulesSubjects = rulesPrefix + ">"
+
+const (
+	rulesPrefix = "paddock.rules."
+	// maxWaitingRules bounds the requests that wait for their turn. Further ones are refused.
+	maxWaitingRules = 64
+	// replyReserve is the part of an answer that is not in the texts of rules.
+	replyReserve = 1 << 10
+)
+
+// Rules answers requests about rules. The body of a request, its conditions and its answer are
+// those of HTTP; the headers If-Match, If-None-Match and ETag are those of the message. A refusal
+// is answered as that of a look-up. A request that cannot be answered does nothing.
+//
+// A change is answered once it is stored and holds for positions, so one goroutine of its own
+// answers, one request after the other.
+type Rules struct {
+	rules   *ruleapi.Rules
+	local   *bus.Local
+	sub     *bus.Subscription
+	limit   int
+	waiting chan bus.Msg
+	end     chan struct{} // closed by Close
+	ended   chan struct{} // closed by run
+
+	requests, refused atomic.Uint64
+}
+
+// OpenRules begins to answer. A message has at most maxPayload bytes.
+func OpenRules(local *bus.Local, rules *ruleapi.Rules, maxPayload int) (*Rules, error) {
+	d := &Rules{
+		rules: rules, local: local, limit: maxPayload,
+		waiting: make(chan bus.Msg, maxWaitingRules), end: make(chan struct{}), ended: make(chan struct{}),
+	}
+	var err error
+	if d.sub, err = subscribe(local, RulesSubjects, d.take); err != nil {
+		return nil, err
+	}
+	go d.run() // until Close
+	return d, nil
+}
+
+// Close ends the subscription, refuses the waiting requests, and waits for the answer to the
+// present one, until ctx ends. The pipeline must not have ended before.
+func (d *Rules) Close(ctx context.Context) error {
+	err := d.sub.Unsubscribe()
+	close(d.end)
+	select {
+	case <-d.ended:
+	case <-ctx.Done():
+		err = errors.Join(err, ctx.Err())
+	}
+	return err
+}
+
+// Requests returns the number of requests since the start, and of the refused ones.
+func (d *Rules) Requests() (all, refused uint64) { return d.requests.Load(), d.refused.Load() }
+
+// take is called by the goroutine that routes the messages, and does not block.
+func (d *Rules) take(msgs []bus.Msg) {
+	for _, m := range msgs {
+		d.requests.Add(1)
+		if !Answerable(m.Reply) {
+			continue
+		}
+		m.Header, m.Data = slices.Clone(m.Header), slices.Clone(m.Data)
+		select {
+		case d.waiting <- m:
+		default:
+			d.refuse(&m, http.StatusServiceUnavailable, errors.New("too many requests about rules wait for their answers"))
+		}
+	}
+}
+
+// run answers requests until Close.
+func (d *Rules) run() {
+	defer close(d.ended)
+	for {
+		select {
+		case <-d.end:
+			d.refuseWaiting()
+			return
+		case m := <-d.waiting:
+			if d.closing() {
+				d.refuse(&m, http.StatusServiceUnavailable, errStopping)
+				continue
+			}
+			d.answer(&m)
+		}
+	}
+}
+
+// closing reports whether Close was called.
+func (d *Rules) closing() bool {
+	select {
+	case <-d.end:
+		return true
+	default:
+		return false
+	}
+}
+
+var errStopping = errors.New("the server stops")
+
+func (d *Rules) refuseWaiting() {
+	for {
+		select {
+		case m := <-d.waiting:
+			d.refuse(&m, http.StatusServiceUnavailable, errStopping)
+		default:
+			return
+		}
+	}
+}
+
+func (d *Rules) answer(m *bus.Msg) {
+	body, tag, err := d.do(m)
+	var header []byte
+	if tag != "" {
+		header = fmt.Appendf(nil, "NATS/1.0\r\nETag: %s\r\n\r\n", tag)
+	}
+	if n := len(header) + len(body); err == nil && n > d.limit {
+		err = statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the answer is larger than %d bytes", d.limit)}
+	}
+	if err == nil {
+		err = d.local.Publish(m.Reply, "", header, body)
+	}
+	if err == nil {
+		return
+	}
+	status := http.StatusInternalServerError
+	if e, ok := errors.AsType[*ruleapi.Error](err); ok {
+		status = e.Status
+	} else if e, ok := errors.AsType[statusError](err); ok {
+		status = e.status
+	}
+	d.refuse(m, status, err)
+}
+
+func (d *Rules) refuse(m *bus.Msg, status int, err error) {
+	d.refused.Add(1)
+	header, body := ErrorReply(status, err)
+	// It fails for a bad reply subject, or when the bus has ended: there is no receiver then.
+	_ = d.local.Publish(m.Reply, "", header, body)
+}
+
+// statusError is a refusal of the door itself.
+type statusError struct {
+	status int // of HTTP
+	text   string
+}
+
+func (e statusError) Error() string { return e.text }
+
+// do carries out a request.
+func (d *Rules) do(m *bus.Msg) (body []byte, tag string, err error) {
+	operation, id, err := parseRulesSubject(m.Subject)
+	if err != nil {
+		return nil, "", err
+	}
+	condition, err := conditionOf(m.Header)
+	if err != nil {
+		return nil, "", err
+	}
+	var changed *ruleapi.Changed
+	switch operation {
+	case "list":
+		body, err = d.list(m.Data)
+		return body, "", err
+	case "get":
+		return d.rules.Get(id)
+	case "delete":
+		return []byte("{}"), "", d.rules.Delete(id, condition)
+	case "put":
+		changed, err = d.rules.Put(id, m.Data, condition)
+	case "patch":
+		changed, err = d.rules.Patch(id, m.Data, condition)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	body, err = events.PlainJSON(changed)
+	return body, changed.Tag, err
+}
+
+// parseRulesSubject reads paddock.rules.list and paddock.rules.<operation>.<rule>.
+func parseRulesSubject(subject string) (operation, id string, err error) {
+	operation, token, named := strings.Cut(strings.TrimPrefix(subject, rulesPrefix), ".")
+	switch operation {
+	case "list":
+		if !named {
+			return operation, "", nil
+		}
+	case "get", "put", "patch", "delete":
+		if id, ok := subjects.ParseToken(token); ok {
+			return operation, id, nil
+		}
+		return "", "", statusError{
+			http.StatusBadRequest, fmt.Sprintf("subject %q: its last token is the id of a rule; write bytes outside A-Z a-z 0-9 _ - as %%XX", subject),
+		}
+	}
+	return "", "", statusError{
+		http.StatusNotFound, fmt.Sprintf("subject %q: use paddock.rules.list, or get, put, patch or delete with a rule, as paddock.rules.get.ID", subject),
+	}
+}
+
+// list answers a list: the parameters of HTTP are members of the body, which may be empty.
+func (d *Rules) list(data []byte) ([]byte, error) {
+	var q struct {
+		Set   *string `json:"set"`
+		After string  `json:"after"`
+		Limit *int    `json:"limit"`
+	}
+	if len(bytes.TrimSpace(data)) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&q); err != nil {
+			return nil, statusError{http.StatusBadRequest, fmt.Sprintf("body: %v: use set, after and limit", err)}
+		}
+	}
+	query := ruleapi.Query{Set: q.Set, After: q.After, Limit: ruleapi.DefaultLimit, Bytes: d.limit - replyReserve}
+	if q.Limit != nil {
+		if query.Limit = *q.Limit; query.Limit < 1 || query.Limit > ruleapi.MaxLimit {
+			return nil, statusError{http.StatusBadRequest, fmt.Sprintf("body: limit %d is not a number from 1 to %d", query.Limit, ruleapi.MaxLimit)}
+		}
+	}
+	return events.PlainJSON(d.rules.List(query))
+}
+
+// conditionOf reads the headers of a message.
+func conditionOf(header []byte) (c etag.Condition, err error) {
+	if len(header) == 0 {
+		return c, nil
+	}
+	_, fields, _ := bytes.Cut(header, []byte("\r\n")) // the version
+	h, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(fields))).ReadMIMEHeader()
+	if err != nil {
+		return c, statusError{http.StatusBadRequest, fmt.Sprintf("header: %v", err)}
+	}
+	return etag.Condition{Match: strings.Join(h["If-Match"], ","), NoneMatch: strings.Join(h["If-None-Match"], ",")}, nil
+}

@@ -1,0 +1,147 @@
+// Package dryrun applies positions to fences, policies and rules from an empty state, and tells the
+// events that they cause. It is the dry run of the API and of the command line: the tracker is that
+// of the platform, and nothing is kept.
+package dryrun
+
+import (
+	"encoding/json"
+
+	"paddock/fence"
+	"paddock/fence/track"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/fold"
+	"paddock/internal/platform/rulebook"
+)
+
+// stepEvents is the number of events of postponed work that are told at once.
+const stepEvents = 10_000
+
+// Count is the number of positions by their outcome.
+type Count struct {
+	Positions int `json:"positions"` // with the rejected ones
+	Accepted  int `json:"accepted"`
+	Late      int `json:"late"`
+	Outliers  int `json:"outliers"`
+}
+
+// MaxEvents bounds the events of Encode.
+const MaxEvents = 10_000
+
+// Events are the events of a dry run, as CloudEvents.
+type Events struct {
+	Events    []json.RawMessage `json:"events"`
+	Truncated bool              `json:"truncated,omitempty"` // there are more than MaxEvents
+}
+
+// View returns the fences of a catalog with the policies and rules of a state. A policy that is not
+// nil takes the place of those of all sets.
+func View(c *fence.Catalog, s *rulebook.State, p *track.Policy) *track.View {
+	view := &track.View{}
+	for set := range c.All() {
+		policy := p
+		if policy == nil {
+			policy, _, _ = s.Policy(set.Name())
+		}
+		view.Sets = append(view.Sets, track.TrackedSet{
+			ID: track.SetID(len(view.Sets)), Name: set.Name(), Snapshot: set.Snapshot(), Policy: policy,
+		})
+	}
+	if s.Rules().Len() > 0 {
+		view.Rules = s.Rules()
+	}
+	return view
+}
+
+// Run applies positions in their order, and calls tell for each event. Each position arrives at its
+// own time, so the time ends with the last position, or when that has waited for older ones. An
+// event is valid until tell returns.
+func Run(view *track.View, positions []track.Position, tell func(*track.Event)) Count {
+	part := fold.NewPartition(track.Options{})
+	r := run{
+		shard: part.Shard, part: part, second: fold.NewSecond(), view: view,
+		tell: tell, count: Count{Positions: len(positions)},
+	}
+	for i := range positions {
+		p := &positions[i]
+		p.Arrived = p.Time
+		if i == 0 {
+			r.shard.SetView(view, p.Arrived)
+		}
+		r.apply(p)
+	}
+	r.newest += holdOf(view)
+	r.shard.Advance(r.newest)
+	r.settle()
+	return r.count
+}
+
+// holdOf returns for how long a position waits for older ones.
+func holdOf(view *track.View) (hold track.Millis) {
+	for i := range view.Sets {
+		if p := view.Sets[i].Policy; p != nil && p.Late == track.LateReorder {
+			hold = max(hold, track.Millis(p.Reorder.Milliseconds()))
+		}
+	}
+	return hold
+}
+
+// Encode is Run with the events as JSON.
+func Encode(view *track.View, positions []track.Position) (count Count, told Events) {
+	told.Events = []json.RawMessage{}
+	count = Run(view, positions, func(e *track.Event) {
+		if told.Truncated = len(told.Events) == MaxEvents; !told.Truncated {
+			rec := events.NewRecord(e, "dry")
+			told.Events = append(told.Events, rec.JSON.Bytes())
+		}
+	})
+	return count, told
+}
+
+type run struct {
+	shard  *track.Shard // of part
+	part   *fold.Partition
+	second *fold.Second
+	view   *track.View
+	record uint64 // the second fold is asked after each position, as if it were a record
+	tell   func(*track.Event)
+	events []track.Event
+	newest track.Millis // time of all positions
+	count  Count
+}
+
+// apply applies a position after the events that are due before it.
+func (r *run) apply(p *track.Position) {
+	r.newest = max(r.newest, p.Arrived)
+	r.shard.Advance(p.Arrived)
+	r.settle()
+	var outcome track.Outcome
+	outcome, r.events = r.shard.Apply(p, r.events)
+	switch outcome {
+	case track.Accepted, track.Held:
+		r.count.Accepted++
+	case track.Outlier:
+		r.count.Outliers++
+	default:
+		r.count.Late++
+	}
+	r.take()
+}
+
+// settle does the postponed work.
+func (r *run) settle() {
+	for more := true; more; {
+		r.events, more = r.shard.Step(r.events, stepEvents)
+		r.take()
+	}
+}
+
+// take tells the events that came out of the shard, and then those about several objects.
+func (r *run) take() {
+	r.record++
+	r.second.Take(r.part)
+	r.events, _ = r.second.End(fold.Round{Number: r.record, At: r.newest, View: r.view}, r.events)
+	for i := range r.events {
+		r.tell(&r.events[i])
+	}
+	r.events = r.events[:0]
+}
