@@ -84,7 +84,8 @@ func (t *Table) set(id string, r *Rule) {
 	}
 }
 
-// Near yields the rules about objects near each other, in no order. Disabled rules are none of them.
+// Near yields the rules about objects near each other, in no order. Disabled rules are none of
+// them.
 func (t *Table) Near() iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
 		for _, r := range t.near.All() {
