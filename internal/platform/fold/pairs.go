@@ -16,6 +16,9 @@ const (
 	MaxNear = 64
 	// maxLooked is the number of objects that are looked at for one that has moved.
 	maxLooked = 1024
+	// maxMeetings is the number of pairs that begin in a record, of all rules. Further ones begin
+	// when one of the objects moves again.
+	maxMeetings = 4096
 )
 
 // pair is two objects that are near each other by a rule: the rule selects a, and b is near it.
@@ -67,6 +70,7 @@ func distance(m, o *mover) float64 {
 // and of their inputs, with the others. So a pair is judged with each record in which one of the
 // two has moved, where they are after it.
 func (s *Second) judgePairs(r Round, events []track.Event) []track.Event {
+	s.meetings = 0
 	for _, m := range s.moved {
 		for _, x := range m.seats {
 			events = s.part(m, x, r, events)
@@ -144,7 +148,7 @@ type candidate struct {
 
 // join begins pairs of an object: with the nearest ones first.
 func (s *Second) join(m *mover, x *seat, r Round, events []track.Event) []track.Event {
-	if len(x.pairs) >= MaxNear {
+	if len(x.pairs) >= MaxNear || s.meetings >= maxMeetings {
 		s.crowded++
 		return events
 	}
@@ -154,10 +158,11 @@ func (s *Second) join(m *mover, x *seat, r Round, events []track.Event) []track.
 	})
 	for i := range s.found {
 		c := &s.found[i]
-		if len(x.pairs) >= MaxNear || len(c.seat.pairs) >= MaxNear {
+		if len(x.pairs) >= MaxNear || len(c.seat.pairs) >= MaxNear || s.meetings >= maxMeetings {
 			s.crowded++
 			continue
 		}
+		s.meetings++
 		p := &pair{}
 		p.a, p.b, _ = meet(m, x, c.mover, c.seat)
 		w := p.why(x, c.seat, false)

@@ -167,3 +167,22 @@ func TestCrowd(t *testing.T) {
 		}
 	}
 }
+
+// No more than 4,096 pairs begin in one record. The others begin when their objects move again.
+func TestMeetingsOfARecord(t *testing.T) {
+	h := newHistory(t)
+	h.end(true, nil)
+	h.record(`rule {"id":"near","near":{"metres":5000}}`)
+	line := ""
+	for n := range 200 {
+		line += fmt.Sprintf(" b%d 0", n)
+	}
+	h.record(line)
+	if len(h.latches) != maxMeetings {
+		t.Errorf("%d pairs", len(h.latches))
+	}
+	h.record(line)
+	if len(h.latches) <= maxMeetings || h.second.Crowded() == 0 {
+		t.Errorf("%d pairs", len(h.latches))
+	}
+}

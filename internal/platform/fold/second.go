@@ -23,7 +23,8 @@ type Second struct {
 	movers map[object]*mover
 	grid   grid
 
-	crowded uint64 // see Crowded
+	crowded  uint64 // see Crowded
+	meetings int    // that have begun in the present record
 
 	touched []touched // of the present record
 	moved   []*mover  // likewise
@@ -165,7 +166,8 @@ func (s *Second) drop(id string, x *second) {
 	}
 }
 
-// Crowded returns how often an object was passed over, because one was near too many others.
+// Crowded returns how often an object was passed over, because one was near too many others, or too
+// many pairs began in a record.
 func (s *Second) Crowded() uint64 { return s.crowded }
 
 // Restore gives the fold the latches as of the last record.
