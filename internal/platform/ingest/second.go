@@ -123,56 +123,48 @@ func parseLatch(name string, b []byte) (fold.Latch, error) {
 	return l, nil
 }
 
-// loadLatches gives the second fold the latches as of the record behind which it judges. The
-// journal holds no later ones after it.
+// loadLatches gives the second fold the latches as of the record behind which it judges. Changes of
+// later records stay in the journal: these records are applied again, and write them again.
 func (p *Pipeline) loadLatches() error {
 	s := &p.folding.several
 	if !s.waiting {
 		return nil
 	}
 	s.waiting = false
-	latches, remove, put, err := p.latchesAsOf(s.from)
+	latches, err := p.latchesAsOf(s.from)
 	if err != nil && (!p.folding.store.damaged || !errors.Is(err, journal.ErrDamaged)) {
 		return err
 	}
 	s.Restore(latches)
-	if len(remove) == 0 || !p.storesLatches() {
-		return nil
-	}
-	return p.cfg.Journal.Change(remove, put...)
+	return nil
 }
 
-// latchesAsOf returns the latches as of a record, and what makes the journal hold these alone.
-func (p *Pipeline) latchesAsOf(number uint64) (latches []fold.Latch, remove []journal.Span, put []journal.Value, err error) {
+// latchesAsOf returns the latches as of a record.
+func (p *Pipeline) latchesAsOf(number uint64) (latches []fold.Latch, err error) {
 	err = p.cfg.Journal.Values(openLatches, "", func(v journal.Value) error {
 		l, err := parseLatch(strings.TrimPrefix(v.Name, openLatches), v.Bytes)
-		if l.Begun <= number {
+		if err == nil && l.Begun <= number {
 			latches = append(latches, l)
-		} else {
-			remove = append(remove, journal.Only(v.Name))
 		}
 		return err
 	})
 	if err != nil {
-		return latches, nil, nil, err
+		return latches, err
 	}
 	err = p.cfg.Journal.Values(pastLatches, "", func(v journal.Value) error {
-		ended, name, ok := strings.Cut(strings.TrimPrefix(v.Name, pastLatches), "/")
+		p.folding.several.past = true
+		ended, name, _ := strings.Cut(strings.TrimPrefix(v.Name, pastLatches), "/")
 		at, err := strconv.ParseUint(ended, 16, 64)
-		l, err2 := parseLatch(name, v.Bytes)
-		if err := errors.Join(err, err2); err != nil || !ok {
+		if err != nil {
 			return fmt.Errorf("%w: %q", journal.ErrDamaged, v.Name)
 		}
-		if p.folding.several.past = true; at <= number {
-			return nil
-		}
-		if remove = append(remove, journal.Only(v.Name)); l.Begun <= number {
+		l, err := parseLatch(name, v.Bytes)
+		if err == nil && l.Begun <= number && number < at {
 			latches = append(latches, l)
-			put = append(put, journal.Value{Name: openLatches + name, Bytes: appendLatch(&l)})
 		}
-		return nil
+		return err
 	})
-	return latches, remove, put, err
+	return latches, err
 }
 
 // trimLatches removes the latches that ended up to a record.

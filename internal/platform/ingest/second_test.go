@@ -108,6 +108,10 @@ func (g *gathering) play(steps int) {
 		g.Errorf("%+v", v)
 	}
 	g.Logf("%+v", v)
+	names, _ := g.log.Names(pastLatches)
+	if oldest, _ := g.log.Bounds(); len(names) > 0 && oldest > 1 && names[0] < pastLatch(oldest) {
+		g.Errorf("%s is kept, and the records begin with %d", names[0], oldest)
+	}
 	g.Log(g.told)
 }
 
