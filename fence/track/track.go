@@ -21,7 +21,8 @@
 // Without rules every set is tracked for every object, and enter and exit are told. Rules of
 // package rule select objects, fences and kinds of events, some by the hour: rule_added,
 // rule_removed, schedule and expired are the reasons where they show a visit or no longer do.
-// They do not change memberships.
+// They do not change memberships. Rules about several objects are carried out by a fold over what
+// shards tell beside their events, see [Told].
 package track
 
 import (
