@@ -25,8 +25,8 @@ import (
 // objects finds. Now and then another pipeline goes on with a copy of the journal, as after a
 // crash, and at the end the journal is verified.
 func TestSeveral(t *testing.T) {
-	for seed := range uint64(6) {
-		synctest.Test(t, func(t *testing.T) { newGathering(t, seed).play(400) })
+	for seed := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) { newGathering(t, seed).play(300) })
 	}
 }
 
