@@ -137,6 +137,12 @@ MIXED ?= 10m
 mixed: ## Mix positions, edits, reloads, look-ups and slow readers by all doors for MIXED (10m), with the race detector.
 	PADDOCK_MIXED=$(MIXED) $(GO) test -race -v -count 1 -timeout 2h -run 'TestMixedLoad' $(TESTFLAGS) ./internal/platform
 
+BUSES ?= 200
+
+.PHONY: nyc-track
+nyc-track: ## Drive BUSES (200) for a day through real fences, and compare the events with brute force and with the slow tracker.
+	PADDOCK_NYC_TRACK=$(BUSES) $(GO) test -v -count 1 -timeout 6h -run TestDayOfBuses $(TESTFLAGS) ./fence/track
+
 .PHONY: kill
 kill: ## Kill servers and clients of wire and of the tunnel KILLS times (50), and judge who survives.
 	PADDOCK_KILLS=$(KILLS) $(GO) test -race -v -count 1 -timeout 30m -run 'Test(Tunnel)?(Server|Client)IsKilled' $(TESTFLAGS) ./cmd/paddock
@@ -195,6 +201,12 @@ bench-fence: ## Compare fence with other indexes, and its HTTP with nginx. ARGS=
 	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench-fence ./cmd/bench-fence
 	@mkdir -p $(ARTIFACTS)
 	bin/bench-fence --data '$(FENCE_DATA)' --json $(ARTIFACTS)/bench-fence.json $(ARGS)
+
+.PHONY: bench-track
+bench-track: ## Measure the tracker on FENCE_DATA. ARGS="--vehicles 0 --door none --policy steady --rules 100000 --objects 1000000"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	@mkdir -p $(ARTIFACTS)
+	bin/paddock bench track $(if $(FENCE_DATA),--sets '$(FENCE_DATA)') --summary $(ARTIFACTS)/bench-track.json $(ARGS)
 
 .PHONY: bench-load
 bench-load: ## Compare paddock bench http with wrk, ab, hey and oha. ARGS="--only get,pipeline --memory 1h"

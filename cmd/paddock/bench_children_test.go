@@ -35,6 +35,7 @@ func TestBenchTakesItsChildren(t *testing.T) {
 		{"tunnel", "tunnel spike -d 1h --warmup 0s --rate 100", "failed 0", true},
 		{"fence", "fence --kind brute -d 1h --data " + zone, "failed 0", true},
 		{"durable", "durable -d 10m --recover 0 --sets " + zone, "round 1", true},
+		{"track", "track -d 10m --vehicles 0 --door wire,bus --objects 100 --sets " + zone, "round 1", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

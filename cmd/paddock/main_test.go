@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){"paddock": main, otherName: main})
+	testscript.Main(leakChecked{m}, map[string]func(){"paddock": main, otherName: main, peerName: runPeer})
 }
 
 func TestScripts(t *testing.T) {

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"maps"
 	"slices"
 
 	"paddock/fence/track/rule"
@@ -10,6 +9,9 @@ import (
 // maxNamesCompared bounds the names that are compared with the patterns of changed rules in one
 // call, which takes about a millisecond.
 const maxNamesCompared = 1 << 16
+
+// minBonds is the number of bonds that an era may remember without any object.
+const minBonds = 64
 
 // amend carries out a change to an era in which nothing but rules for some objects differ: the
 // present era becomes that one, and Step brings the objects of these rules to it. Objects that
@@ -36,9 +38,9 @@ func (s *Shard) amend(next *era) bool {
 		}
 	}
 	slices.Sort(s.amended)
-	maps.DeleteFunc(e.bonds, func(c *rule.Class, _ *bond) bool {
-		return slices.ContainsFunc(changes, func(change rule.Change) bool { return c.Has(change.Selection()) })
-	})
+	if len(e.bonds) > 2*s.objects.len()+minBonds { // of objects that are gone
+		clear(e.bonds)
+	}
 	e.view, e.at, e.flip = next.view, next.at, next.flip
 	return true
 }

@@ -99,15 +99,31 @@ type bond struct {
 	era   *era
 	class *rule.Class // nil without rules
 	scope *scope      // nil without rules
+	rules *rule.Table // of which the scope was compiled, or which has the same one; see isOf
+}
+
+// isOf reports whether the scope is that of the class in a later table, too.
+func (b *bond) isOf(rules *rule.Table) bool {
+	if b.rules == rules {
+		return true
+	}
+	changes, ok := rules.Changes(b.rules)
+	for i := range changes {
+		ok = ok && !b.class.Has(changes[i].Selection())
+	}
+	if ok {
+		b.rules = rules
+	}
+	return ok
 }
 
 // bondOf returns the bond of a class.
 func (e *era) bondOf(c *rule.Class) *bond {
 	b, known := e.bonds[c]
-	if known {
+	if known && b.isOf(e.view.Rules) {
 		return b
 	}
-	b = &bond{era: e, class: c}
+	b = &bond{era: e, class: c, rules: e.view.Rules}
 	if c != nil {
 		b.scope = e.compile(c)
 		if e.before != nil {
@@ -153,8 +169,8 @@ func (sc *scope) equal(other *scope) bool {
 		return sc == other
 	}
 	return slices.EqualFunc(sc.sets, other.sets, func(a, b setScope) bool {
-		return a.set == b.set && a.tracked == b.tracked && slices.EqualFunc(a.rules, b.rules, (*rule.Rule).Equal) &&
-			slices.EqualFunc(a.counts, b.counts, (*rule.Rule).Equal)
+		return a.set == b.set && a.tracked == b.tracked && a.detects == b.detects &&
+			slices.EqualFunc(a.rules, b.rules, (*rule.Rule).Equal) && slices.EqualFunc(a.counts, b.counts, (*rule.Rule).Equal)
 	})
 }
 

@@ -83,7 +83,7 @@ var mutations = []mutation{
 	{"closed rules tell nothing", "era.go", "case !r.Active.Open(at):", "case false && !r.Active.Open(at):"},
 	{"schedules open and close by the clock", "era.go", "if t := MillisOf(next); e.flip == 0 || t < e.flip {", "if t := MillisOf(next); false {"},
 	{"rules of single objects concern these", "amend.go", "if o.era == e {", "if o.era == e && o.handle == noName {"},
-	{"they are compiled again", "amend.go", "return c.Has(change.Selection())", "return c.Has(change.Selection()) && false"},
+	{"they are compiled again", "era.go", "ok = ok && !b.class.Has(changes[i].Selection())", "ok = ok && changes[i].Selection() != nil"},
 	{"a state has no postponed changes", "state.go", "if s.behind+len(s.amended) > 0 {", "if s.behind > 0 {"},
 	{"a schedule concerns all objects", "era.go", "before.flip != 0 && before.flip <= e.at || ", ""},
 	{"new fences concern all objects", "era.go", " || !e.view.sameSets(before.view):", ":"},

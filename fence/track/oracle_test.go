@@ -31,9 +31,10 @@ type oracle struct {
 }
 
 type oracleFence struct {
-	set   string
-	order int // of loading
-	fence fence.Fence
+	set      string
+	order    int // of loading
+	fence    fence.Fence
+	measured float64 // inradius; 0: the fence is a square
 }
 
 type oracleObject struct {

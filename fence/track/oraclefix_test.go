@@ -189,7 +189,7 @@ func marginsOf(policy track.Policy, p *track.Position) (margin, sure float64) {
 func weigh(f oracleFence, policy track.Policy, p *track.Position, enters bool, now track.Millis) contraryFix {
 	margin, sure := marginsOf(policy, p)
 	if enters && policy.Metres > 0 {
-		quarter := squareInradius(f.fence.Geometry) / 4
+		quarter := f.inradius() / 4
 		margin, sure = min(margin, quarter), min(sure, quarter)
 	}
 	c := contraryFix{time: p.Time, arrived: now, counts: true}

@@ -183,6 +183,13 @@ func boundaryDistance(area geometry.MultiPolygon, p geometry.Point) float64 {
 	return nearest
 }
 
+func (f oracleFence) inradius() float64 {
+	if f.measured > 0 {
+		return f.measured
+	}
+	return squareInradius(f.fence.Geometry)
+}
+
 // squareInradius is the radius of the circle in a square of degrees.
 func squareInradius(area geometry.MultiPolygon) float64 {
 	ring := area[0][0]

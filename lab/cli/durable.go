@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock/lab/internal/durable"
+	"paddock/lab/internal/results"
 )
 
 // durableCmd measures the platform's journal. docs/guides/bench-durable.md is its guide.
@@ -94,17 +95,17 @@ func (b *durableCmd) check() error {
 	return nil
 }
 
-// directory returns the directory for temporary files.
-func (b *durableCmd) directory() (string, error) {
-	if b.Dir != "" {
-		info, err := os.Stat(b.Dir)
+// directory returns the directory for temporary files: that of --dir, or the user's cache.
+func directory(dir string) (string, error) {
+	if dir != "" {
+		info, err := os.Stat(dir)
 		if err == nil && !info.IsDir() {
 			err = errors.New("not a directory")
 		}
 		if err != nil {
-			return "", usagef("--dir %s: %w", b.Dir, err)
+			return "", usagef("--dir %s: %w", dir, err)
 		}
-		return b.Dir, nil
+		return dir, nil
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -122,7 +123,7 @@ func (b *durableCmd) Run(ctx context.Context, c *Console) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := b.directory()
+	dir, err := directory(b.Dir)
 	if err != nil {
 		return err
 	}
@@ -164,9 +165,14 @@ func (b *durableCmd) write(c *Console, report *durable.Report) error {
 	if err := write(c.Stdout); err != nil || b.Summary == "" {
 		return err
 	}
-	f, err := os.Create(b.Summary)
+	return writeSummary(b.Summary, report)
+}
+
+// writeSummary writes a file as docs/results keeps it.
+func writeSummary(name string, report any) error {
+	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.WriteJSON(f), f.Close())
+	return errors.Join(results.Write(f, report), f.Close())
 }

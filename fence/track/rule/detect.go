@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"paddock/internal/process/spelling"
 )
 
 // Detect is a set of kinds of events.
@@ -50,7 +52,7 @@ func ParseDetect(name string) (Detect, error) {
 			return 1 << i, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no event; %s", name, suggest(name, detectNames))
+	return 0, fmt.Errorf("%q is no event; %s", name, spelling.Advice(name, detectNames))
 }
 
 // Direction is the side to which an object crosses a line, as seen along the line from its first

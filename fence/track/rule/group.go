@@ -37,7 +37,7 @@ func (r *Rule) compare(o *Rule) int { return strings.Compare(r.ID, o.ID) }
 
 // Equal reports whether two rules are the same.
 func (r *Rule) Equal(o *Rule) bool {
-	return r == o || bytes.Equal(r.AppendJSON(nil), o.AppendJSON(nil))
+	return r == o || r.ID == o.ID && bytes.Equal(r.AppendJSON(nil), o.AppendJSON(nil))
 }
 
 // checked returns a copy of a rule without faults, in normal form.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"unicode/utf8"
+
+	"paddock/internal/process/spelling"
 )
 
 // Limits of a condition.
@@ -218,7 +220,7 @@ func (p *parser) measure() (operand, error) {
 	o, ok := measures[name]
 	if !ok {
 		known := append(slices.Sorted(maps.Keys(measures)), "object", "fence")
-		return o, p.fault(p.token.at, "%s is no name; %s; a text has quotes, a property is written as object.%[1]s or fence.%[1]s", name, suggest(name, known))
+		return o, p.fault(p.token.at, "%s is no name; %s; a text has quotes, a property is written as object.%[1]s or fence.%[1]s", name, spelling.Advice(name, known))
 	}
 	o.name = name
 	return o, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"paddock/fence/track/rule/internal/document"
+	"paddock/internal/process/spelling"
 )
 
 // reader reads one value of a document. Faults gather in one list, with the path of the value.
@@ -61,7 +62,7 @@ func (r reader) fields(read map[string]func(reader)) {
 		if f, known := read[m.Key]; known {
 			f(member)
 		} else {
-			member.fault("there is no such field; %s", suggest(m.Key, slices.Sorted(maps.Keys(read))))
+			member.fault("there is no such field; %s", spelling.Advice(m.Key, slices.Sorted(maps.Keys(read))))
 		}
 	}
 }

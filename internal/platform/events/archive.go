@@ -68,7 +68,7 @@ func (l *Log) walk(j journal.Journal, from uint64, f func(r *Record) bool, lost 
 		if p.Gap {
 			g, err := gapOf(&p)
 			if g.From = max(g.From, from); err == nil && !lost(g) {
-				err = errEnough
+				err = journal.ErrEnough
 			}
 			return err
 		}
@@ -82,19 +82,16 @@ func (l *Log) walk(j journal.Journal, from uint64, f func(r *Record) bool, lost 
 				continue
 			}
 			if r.Cursor = cursor; !f(&r) {
-				return errEnough
+				return journal.ErrEnough
 			}
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, journal.ErrEnough) {
 		return nil
 	}
 	return err
 }
-
-// errEnough ends a walk.
-var errEnough = errors.New("enough")
 
 // older appends selected records that the log keeps no more, from the reader's next one on. What
 // cannot be read is a gap.
@@ -155,9 +152,9 @@ func (l *Log) sinceStored(t track.Millis) (uint64, error) {
 		var p journal.Piece // that holds the event in the middle
 		err := l.journal.Pieces(low+(high-low)/2, func(found journal.Piece) error {
 			p = found
-			return errEnough
+			return journal.ErrEnough
 		})
-		if !errors.Is(err, errEnough) {
+		if !errors.Is(err, journal.ErrEnough) {
 			return low - 1, err // nil: all of them were removed meanwhile
 		}
 		if track.Millis(p.Time) >= t {

@@ -149,12 +149,12 @@ func (h *History) begin() error {
 	err := h.j.Values(h.beginning.kind, h.beginning.from, func(v journal.Value) error {
 		if read++; read > beginValues {
 			h.beginning.from = v.Name
-			return errEnough
+			return journal.ErrEnough
 		}
 		return h.foundValue(v)
 	})
 	switch {
-	case errors.Is(err, errEnough):
+	case errors.Is(err, journal.ErrEnough):
 		return nil
 	case err == nil && h.beginning.kind == fragments:
 		h.beginning = beginning{kind: lastDays}
@@ -185,9 +185,6 @@ func (h *History) foundValue(v journal.Value) error {
 	o.count++
 	return nil
 }
-
-// errEnough ends a walk.
-var errEnough = errors.New("enough")
 
 // Run follows the journal until ctx ends.
 func (h *History) Run(ctx context.Context) error {

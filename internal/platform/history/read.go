@@ -55,7 +55,7 @@ func (h *History) hours(object string, number int64, from, to int) (all [24]cont
 			case !ok:
 				return fmt.Errorf("%w: %q is no block", journal.ErrDamaged, v.Name)
 			case n > to:
-				return errEnough
+				return journal.ErrEnough
 			case kind == blocks:
 				all[n].block = slices.Clone(v.Bytes)
 			default:
@@ -63,7 +63,7 @@ func (h *History) hours(object string, number int64, from, to int) (all [24]cont
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, journal.ErrEnough) {
 			return all, err
 		}
 	}
@@ -92,12 +92,12 @@ func (h *History) daysWith(gathered []int64, first, last int64) (all []int64, er
 					return fmt.Errorf("%w: %q is no block", journal.ErrDamaged, v.Name)
 				}
 				at = n
-				return errEnough
+				return journal.ErrEnough
 			})
 			if err == nil || at > last {
 				break
 			}
-			if !errors.Is(err, errEnough) {
+			if !errors.Is(err, journal.ErrEnough) {
 				return nil, err
 			}
 			all = append(all, at)
@@ -233,12 +233,12 @@ func (h *History) At(ctx context.Context, at track.Millis, q Query) (found []Pas
 		}
 		if len(found) == q.Limit {
 			next = found[len(found)-1].name()
-			return errEnough
+			return journal.ErrEnough
 		}
 		found = append(found, Past{o, fix})
 		return ctx.Err()
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, journal.ErrEnough) {
 		err = nil
 	}
 	return found, next, err

@@ -100,11 +100,11 @@ func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
 			}
 		}
 		if next = p.Next(); next >= min(until, limit) {
-			return errEnough
+			return journal.ErrEnough
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, journal.ErrEnough) {
 		err = nil
 	}
 	return next, err
@@ -207,7 +207,7 @@ func (h *History) Visits(ctx context.Context, q VisitQuery) (found []Visit, next
 		}
 		if len(found) == q.Limit {
 			next = last
-			return errEnough
+			return journal.ErrEnough
 		}
 		last, found = stored.Name, append(found, v)
 		return nil
@@ -220,7 +220,7 @@ func (h *History) Visits(ctx context.Context, q VisitQuery) (found []Visit, next
 	if err == nil {
 		err = h.j.Values(visiting, max(visiting, after), add)
 	}
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, journal.ErrEnough) {
 		err = nil
 	}
 	return found, next, err

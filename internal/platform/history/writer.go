@@ -109,11 +109,11 @@ func (h *History) readRecords(last, until uint64, days []journal.Value, taken in
 		}
 		last = number
 		if taken += 1 + len(list); taken >= stepPositions || last >= until {
-			return errEnough
+			return journal.ErrEnough
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, journal.ErrEnough) {
 		err = nil
 	}
 	return last, days, taken, err

@@ -145,6 +145,17 @@ func (p *Pipeline) Counts() (objects, silent int) {
 	return objects, silent
 }
 
+// Postponed returns the number of partitions that have work to do without further input, such as to
+// bring changed rules to their objects.
+func (p *Pipeline) Postponed() (partitions int) {
+	for _, t := range p.partitions {
+		if t.due.Load() == dueNow {
+			partitions++
+		}
+	}
+	return partitions
+}
+
 // Removed returns the number of objects removed since the start. A handle of Dots may stand for
 // another object once it has changed.
 func (p *Pipeline) Removed() uint64 { return p.gone.Load() }

@@ -278,7 +278,7 @@ func parsedRecords(j journal.Journal, from uint64, f func(number uint64, in *inp
 			case ahead <- parsed{number, in}:
 				return nil
 			case <-stop:
-				return errEnough
+				return journal.ErrEnough
 			}
 		})
 	}()

@@ -117,18 +117,15 @@ func (v *verifier) pieces() iter.Seq2[journal.Piece, error] {
 			case p.Gap:
 				v.found.Gaps++
 			case p.At.Number >= v.whole && !yield(p, nil):
-				return errEnough
+				return journal.ErrEnough
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, journal.ErrEnough) {
 			yield(journal.Piece{}, err)
 		}
 	}
 }
-
-// errEnough ends a walk.
-var errEnough = errors.New("enough")
 
 // compare compares a computed piece with the next stored one.
 func (v *verifier) compare(p journal.Piece) error {

@@ -401,9 +401,6 @@ func (d *Disk) Change(remove []Span, put ...Value) error {
 	return d.write(b, pebble.NoSync)
 }
 
-// errEnough ends a walk.
-var errEnough = errors.New("enough")
-
 // Remove implements [Journal].
 func (d *Disk) Remove(names ...string) error {
 	b := d.db.NewBatch()

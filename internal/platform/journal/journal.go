@@ -133,6 +133,9 @@ var (
 	// ErrFailed: a write has failed before. Nothing is written any more, as it is not known what
 	// the disk holds.
 	ErrFailed = errors.New("journal: a write has failed")
+	// ErrEnough is no fault: a function that is called for records, pieces or values returns it to
+	// end the walk, which returns it to the caller.
+	ErrEnough = errors.New("enough")
 )
 
 // After reports whether the piece has a later place than another one.

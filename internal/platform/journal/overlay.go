@@ -65,12 +65,12 @@ func (o *Overlay) within(s Span) (names []string, err error) {
 	}
 	err = o.Values("", s.From, func(v Value) error {
 		if v.Name >= s.To {
-			return errEnough
+			return ErrEnough
 		}
 		names = append(names, v.Name)
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, ErrEnough) {
 		err = nil
 	}
 	return names, err
@@ -117,7 +117,7 @@ func (o *Overlay) Values(prefix, from string, f func(Value) error) error {
 	next, stop := iter.Pull(func(yield func(Value) bool) {
 		failed = o.top.Values(above+prefix, above+from, func(v Value) error {
 			if !yield(Value{v.Name[len(above):], v.Bytes}) {
-				return errEnough
+				return ErrEnough
 			}
 			return nil
 		})

@@ -62,9 +62,9 @@ func (d *Disk) parsePiece(key, value []byte) (p Piece, err error) {
 func (d *Disk) findOldestEvent() error {
 	err := d.walk([]byte{keyPiece}, func(key, _ []byte) error {
 		d.oldestEvent = binary.BigEndian.Uint64(key[1:])
-		return errEnough
+		return ErrEnough
 	})
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, ErrEnough) {
 		return nil
 	}
 	return err
@@ -132,9 +132,9 @@ func (d *Disk) TrimPieces(before uint64) error {
 	last := d.committed.First // stays
 	err := d.Pieces(before, func(p Piece) error {
 		last = p.First
-		return errEnough
+		return ErrEnough
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, ErrEnough) {
 		return err
 	}
 	if last <= d.oldestEvent {

@@ -23,9 +23,9 @@ func OpenSalvaged(dir string, log *slog.Logger) (*Salvaged, error) {
 		if _, err := d.Get("trimmed"); errors.Is(err, ErrNotFound) {
 			d.oldest = max(d.oldest, number)
 		}
-		return errEnough
+		return ErrEnough
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, ErrEnough) {
 		return nil, errors.Join(err, d.Close())
 	}
 	return s, nil

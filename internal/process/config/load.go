@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"paddock/internal/process/spelling"
 	"paddock/internal/process/strictyaml"
 )
 
@@ -99,7 +100,7 @@ func (c *Config) readEnviron(environ []string) (faults []error) {
 		}
 		if key, ok := keys[name]; ok {
 			faults = append(faults, c.set(key, value, "$"+name))
-		} else if near := strictyaml.Nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
+		} else if near := spelling.Nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("$%s sets nothing here; did you mean $%s?", name, near))
 		}
 	}
@@ -164,7 +165,7 @@ func find(known []setting, key string) (setting, error) {
 			siblings = append(siblings, s.key)
 		}
 	}
-	if near := strictyaml.Nearest(key, keys); near != "" {
+	if near := spelling.Nearest(key, keys); near != "" {
 		return setting{}, fmt.Errorf("unknown key %s; did you mean %s?", key, near)
 	}
 	if len(siblings) == 0 {

@@ -18,6 +18,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"paddock/internal/process/spelling"
 )
 
 // Fault is one error in a file.
@@ -165,11 +167,7 @@ func (e Entry) Text(what string) (text string, ok bool) {
 
 // Unknown adds the fault that the key is not one of known.
 func (e Entry) Unknown(known []string) {
-	hint := "there are " + strings.Join(known, ", ")
-	if near := Nearest(e.Key, known); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	e.At.Fault("unknown key %s; %s", e.Key, hint)
+	e.At.Fault("unknown key %s; %s", e.Key, spelling.Advice(e.Key, known))
 }
 
 // Items returns the items of a list. Another kind of value is a fault.

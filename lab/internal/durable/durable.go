@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"paddock/lab/internal/doors"
+	"paddock/lab/internal/results"
 	"paddock/lab/process"
 )
 
@@ -39,10 +41,12 @@ const warmup = time.Second
 // bench is a measurement under way.
 type bench struct {
 	Options
-	root   string // of the temporary files
-	places *places
-	disk   *disk
-	report *Report
+	root    string // of the temporary files
+	places  *doors.Places
+	service doors.Service
+	sender  *doors.Sender
+	disk    *disk
+	report  *Report
 }
 
 // Run measures. After an error the report has the figures so far.
@@ -53,11 +57,15 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	b := &bench{Options: o, root: root, report: report}
-	if b.places, err = readPlaces(o.Sets); err != nil {
+	b := &bench{
+		Options: o, root: root, report: report,
+		service: doors.Service{Program: o.Program, Sets: o.Sets, Root: root, Policy: "raw"},
+		sender:  &doors.Sender{Agent: "paddock bench durable", Batch: o.Batch, Window: o.Window},
+	}
+	if b.places, err = doors.ReadPlaces(o.Sets); err != nil {
 		return report, err
 	}
-	report.Subject, report.FileSystem = b.places.subject, fileSystem(root)
+	report.Subject, report.FileSystem = b.places.Subject, fileSystem(root)
 	if b.disk, err = openDisk(filepath.Join(root, "disk")); err != nil {
 		return report, err
 	}
@@ -105,7 +113,7 @@ func (b *bench) compare(ctx context.Context) (err error) {
 		for _, c := range contenders {
 			c.note()
 		}
-		b.report.Disk = newTimes(b.disk.times)
+		b.report.Disk = results.NewTimes(b.disk.times)
 		b.report.compare()
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"paddock/internal/platform/position"
 	"paddock/internal/process/lifecycle"
+	"paddock/lab/internal/doors"
 )
 
 // recoverAll kills platforms of each size, and starts them again.
@@ -31,19 +32,19 @@ func (b *bench) recoverAll(ctx context.Context) error {
 func (b *bench) recover(ctx context.Context, objects int) (r *Recovery, err error) {
 	data := filepath.Join(b.root, fmt.Sprintf("recovery-%d", objects))
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	p, err := b.start(ctx, data)
+	p, err := b.service.Start(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	fleets := b.places.fleets(objects, b.Conns)
+	fleets := b.places.Fleets(objects, b.Conns)
 	for range 2 {
-		if _, err := b.feed(ctx, p.wire, fleets, load{positions: objects}); err != nil {
-			return nil, errors.Join(err, p.end(ctx))
+		if _, err := b.sender.Wire(ctx, p.Wire, fleets, doors.Load{Positions: objects}); err != nil {
+			return nil, errors.Join(err, p.End(ctx))
 		}
 	}
-	cursor, err := cursorOf(ctx, p.http)
+	cursor, err := cursorOf(ctx, p.HTTP)
 	if err != nil {
-		return nil, errors.Join(err, p.end(ctx))
+		return nil, errors.Join(err, p.End(ctx))
 	}
 	if err := p.Kill(); err != nil {
 		return nil, err
@@ -52,19 +53,19 @@ func (b *bench) recover(ctx context.Context, objects int) (r *Recovery, err erro
 	if _, r.Bytes, err = sizeOf(data); err != nil {
 		return nil, err
 	}
-	last := fleets[0].vehicles[0]
+	last := fleets[0].Vehicles[0]
 	// The address is the same, so that requests may be made from the beginning.
-	next, err := b.launch(data, p.http)
+	next, err := b.service.Launch(data, p.HTTP)
 	if err != nil {
 		return nil, err
 	}
-	err = next.watch(ctx, p.http, r, cursor, &last)
-	return r, errors.Join(err, next.end(ctx))
+	err = watch(ctx, next, p.HTTP, r, cursor, &last)
+	return r, errors.Join(err, next.End(ctx))
 }
 
 // cursorOf returns the cursor behind the newest event.
 func cursorOf(ctx context.Context, host string) (string, error) {
-	status, header, _, err := get(ctx, host, "/v1/events?wait=0&last=1")
+	status, header, _, err := doors.Get(ctx, host, "/v1/events?wait=0&last=1")
 	if err != nil {
 		return "", err
 	}
@@ -77,25 +78,25 @@ func cursorOf(ctx context.Context, host string) (string, error) {
 
 // watch asks a platform that starts at host until it answers a look-up, accepts the cursor, and
 // knows an object.
-func (p *platform) watch(ctx context.Context, host string, r *Recovery, cursor string, known *vehicle) error {
-	ctx, cancel := context.WithTimeout(ctx, startWithin)
+func watch(ctx context.Context, p *doors.Platform, host string, r *Recovery, cursor string, known *doors.Vehicle) error {
+	ctx, cancel := context.WithTimeout(ctx, doors.StartWithin)
 	defer cancel()
 	var at position.Position
-	(&fleet{vehicles: []vehicle{*known}}).step(0, &at)
+	(&doors.Fleet{Vehicles: []doors.Vehicle{*known}}).Step(0, &at)
 	var err error
 	look := fmt.Sprintf("/v1/search?lon=%.7f&lat=%.7f", at.Lon, at.Lat)
-	if r.LookUp, err = p.until(ctx, host, look); err != nil {
+	if r.LookUp, err = until(ctx, p, host, look); err != nil {
 		return err
 	}
-	if r.Cursor, err = p.until(ctx, host, "/v1/events?wait=0&limit=1&cursor="+cursor); err != nil {
+	if r.Cursor, err = until(ctx, p, host, "/v1/events?wait=0&limit=1&cursor="+cursor); err != nil {
 		return err
 	}
-	if _, err = p.until(ctx, host, "/v1/objects/"+known.id); err != nil {
+	if _, err = until(ctx, p, host, "/v1/objects/"+known.ID); err != nil {
 		return err
 	}
 	select {
-	case line := <-p.restored:
-		r.Restored, r.Restarted = newMillis(line.after), line.objects
+	case line := <-p.Restored:
+		r.Restored, r.Restarted = newMillis(line.After), line.Objects
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -106,11 +107,11 @@ func (p *platform) watch(ctx context.Context, host string, r *Recovery, cursor s
 }
 
 // until returns the milliseconds from the start of the process to the first answer with status 200.
-func (p *platform) until(ctx context.Context, host, path string) (Millis, error) {
+func until(ctx context.Context, p *doors.Platform, host, path string) (Millis, error) {
 	for {
-		status, _, text, err := get(ctx, host, path)
+		status, _, text, err := doors.Get(ctx, host, path)
 		if err == nil && status == http.StatusOK {
-			return newMillis(time.Since(p.begun)), nil
+			return newMillis(time.Since(p.Begun)), nil
 		}
 		if err == nil && status != http.StatusServiceUnavailable {
 			return 0, fmt.Errorf("GET %s: answer %d: %.200s", path, status, text)

@@ -5,41 +5,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"paddock/lab/internal/doors"
+	"paddock/lab/internal/results"
 )
-
-func TestSpread(t *testing.T) {
-	for _, tc := range []struct {
-		values []float64
-		want   Spread
-	}{
-		{nil, Spread{}},
-		{[]float64{3}, Spread{3, 3, 3}},
-		{[]float64{4, 1, 9}, Spread{4, 1, 9}},
-		{[]float64{4, 1, 9, 2}, Spread{3, 1, 9}},
-	} {
-		if got := newSpread(tc.values); got != tc.want {
-			t.Errorf("%v: %+v, want %+v", tc.values, got, tc.want)
-		}
-	}
-}
-
-func TestTimes(t *testing.T) {
-	var times []time.Duration
-	for i := range 100 {
-		times = append(times, time.Duration(100-i)*time.Microsecond)
-	}
-	if got := *newTimes(times); got != (Times{100, 51, 100}) {
-		t.Errorf("%+v", got)
-	}
-	if got := *newTimes(nil); got != (Times{}) {
-		t.Errorf("%+v", got)
-	}
-}
 
 // rounds returns windows of a second with so many positions each.
 func rounds(positions ...int64) (all []window) {
 	for _, n := range positions {
-		all = append(all, window{positions: n, elapsed: time.Second, latencies: []time.Duration{time.Millisecond}, records: 2, appending: time.Millisecond})
+		all = append(all, window{Window: doors.Window{Positions: n, Elapsed: time.Second, Latencies: []time.Duration{time.Millisecond}}, records: 2, appending: time.Millisecond})
 	}
 	return all
 }
@@ -49,12 +23,12 @@ func TestReport(t *testing.T) {
 	o := &Options{Rounds: 3, Duration: time.Second, Objects: 10, Conns: 2, Batch: 1000, Window: 2}
 	r := newReport(o)
 	r.Busy, r.Machine.Cores = 3.25, 2
-	r.FileSystem, r.Disk, r.Missing = "ext4 on /dev/x", &Times{10, 100, 200}, "not here"
+	r.FileSystem, r.Disk, r.Missing = "ext4 on /dev/x", &results.Times{Samples: 10, P50: 100, P99: 200}, "not here"
 	r.addFeed(newFeed(durable, rounds(1, 1)))
 	r.addFeed(newFeed(durable, rounds(100, 200, 300)))
 	r.addFeed(newFeed(volatile, rounds(200, 200, 200)))
-	r.addHTTP(&HTTP{Name: durable, Times: Times{3, 700, 800}, rounds: []float64{700, 700, 700}, syncs: []float64{100, 100, 200}})
-	r.addHTTP(&HTTP{Name: volatile, Times: Times{3, 50, 60}, rounds: []float64{50, 50, 100}})
+	r.addHTTP(&HTTP{Name: durable, Times: results.Times{Samples: 3, P50: 700, P99: 800}, rounds: []float64{700, 700, 700}, syncs: []float64{100, 100, 200}})
+	r.addHTTP(&HTTP{Name: volatile, Times: results.Times{Samples: 3, P50: 50, P99: 60}, rounds: []float64{50, 50, 100}})
 	r.Files = &Files{600, 3, 6000, 10}
 	r.Recovery = []Recovery{{Objects: 10, Positions: 20, Bytes: 30, LookUp: 40, Restored: 50, Restarted: 10, Cursor: 60}}
 	r.compare()
@@ -85,7 +59,7 @@ func TestReport(t *testing.T) {
 	}
 	var again struct {
 		Rounds int
-		Ratios []Ratio
+		Ratios []results.Ratio
 		Feeds  []Feed
 	}
 	if err := json.Unmarshal([]byte(doc.String()), &again); err != nil {

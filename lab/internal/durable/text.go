@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"paddock/lab/internal/doors"
 	"paddock/lab/internal/figure"
 )
 
@@ -27,7 +28,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintln(w)
 	r.writeRecords(w)
 	if r.Missing != "" {
-		fmt.Fprintf(w, "%s: %s\n", peerName, r.Missing)
+		fmt.Fprintf(w, "%s: %s\n", doors.PeerName, r.Missing)
 	}
 	if f := r.Files; f != nil {
 		fmt.Fprintf(w, "journal after a clean end: %s in %d files for %s positions, %.1f bytes each. Records that no checkpoint needs are removed; events are kept.\n",

@@ -41,6 +41,17 @@ func newReceiver(seed uint64, noise float64) *receiver {
 	return r
 }
 
+// radius is the accuracy that a receiver reports over its error on one axis: of a circle that holds
+// two errors of three.
+const radius = 1.5
+
+// report returns the position that a receiver reports.
+func (r *receiver) report(p geometry.Point, at track.Millis) *track.Position {
+	return &track.Position{
+		Fleet: "f", ID: "v", Lon: p.Lon, Lat: p.Lat, Time: at, Arrived: at, Accuracy: track.Measured(radius * r.noise),
+	}
+}
+
 // read returns the place that the receiver reports, some seconds after the last one.
 func (r *receiver) read(at geometry.Point, seconds float64) geometry.Point {
 	keep := math.Exp(-seconds / memory)
@@ -115,7 +126,7 @@ func parked(v *track.View, place geometry.Point, r *receiver, every, total time.
 	for at := time.Duration(0); at < total; at += every {
 		p := r.read(place, every.Seconds())
 		when := epoch + track.Millis(at.Milliseconds())
-		events = apply(shard, &track.Position{Fleet: "f", ID: "v", Lon: p.Lon, Lat: p.Lat, Time: when, Arrived: when}, events[:0])
+		events = apply(shard, r.report(p, when), events[:0])
 		if at >= time.Hour {
 			count += int64(len(events))
 		}
@@ -205,7 +216,7 @@ func tour(v *track.View, r *receiver, every, speed float64) map[track.Kind]float
 		}
 		p := r.read(geometry.Point{Lon: side / 2 * metre, Lat: north * metre}, every)
 		at := epoch + track.Millis(1000*s)
-		events = apply(shard, &track.Position{Fleet: "f", ID: "v", Lon: p.Lon, Lat: p.Lat, Time: at, Arrived: at}, events[:0])
+		events = apply(shard, r.report(p, at), events[:0])
 		for i := range events {
 			told[events[i].Kind] = s
 		}

@@ -5,21 +5,26 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/lab/process"
 )
 
 // Throughput is the positions that a shard takes a second, on one processor, of vehicles that move
 // 10 m between two of them. Events are counted, and dropped.
 type Throughput struct {
-	Policy    string  `json:"policy"`
-	PerSecond Spread  `json:"positions_per_second"`
+	Policy    string `json:"policy"`
+	PerSecond Spread `json:"positions_per_second"`
+	// Processor is positions a second of processor time, which others on the machine change less;
+	// nil: unknown.
+	Processor *Spread `json:"positions_per_processor_second,omitempty"`
 	Events    float64 `json:"positions_per_event"`
 }
 
-// Ratio compares two policies round by round.
+// Ratio compares two policies round by round, by processor time if it is known.
 type Ratio struct {
 	Policy string `json:"policy"`
 	Base   string `json:"base"`
@@ -36,7 +41,7 @@ type contender struct {
 	fleet  *fleet
 	events []track.Event
 
-	rates        []float64
+	rates, used  []float64
 	fixes, count int
 }
 
@@ -57,25 +62,45 @@ func (b *bench) race(ctx context.Context) error {
 		b.say("throughput: round %d of %d", round+1, b.Rounds)
 		for i := range all {
 			c := all[(round+i)%len(all)]
-			begun, fixes := time.Now(), c.fixes
-			c.run(ctx, math.MaxInt, b.Duration)
-			c.rates = append(c.rates, float64(c.fixes-fixes)/time.Since(begun).Seconds())
+			c.measure(ctx, b.Duration)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 	for _, c := range all {
-		b.report.Throughput = append(b.report.Throughput, Throughput{c.policy, spread(c.rates), float64(c.fixes) / float64(max(c.count, 1))})
+		t := Throughput{Policy: c.policy, PerSecond: spread(c.rates), Events: float64(c.fixes) / float64(max(c.count, 1))}
+		if len(c.used) > 0 {
+			used := spread(c.used)
+			t.Processor = &used
+		}
+		b.report.Throughput = append(b.report.Throughput, t)
 	}
 	for _, c := range all[1:] {
-		ratios := make([]float64, len(c.rates))
+		own, base := c.rates, all[0].rates
+		if len(c.used) == len(own) && len(all[0].used) == len(base) {
+			own, base = c.used, all[0].used
+		}
+		ratios := make([]float64, len(own))
 		for i := range ratios {
-			ratios[i] = c.rates[i] / all[0].rates[i]
+			ratios[i] = own[i] / base[i]
 		}
 		b.report.Ratios = append(b.report.Ratios, Ratio{c.policy, all[0].policy, spread(ratios)})
 	}
 	return nil
+}
+
+// measure applies positions for a turn.
+func (c *contender) measure(ctx context.Context, d time.Duration) {
+	use, err := process.Read(os.Getpid())
+	begun, fixes := time.Now(), c.fixes
+	c.run(ctx, math.MaxInt, d)
+	n := float64(c.fixes - fixes)
+	c.rates = append(c.rates, n/time.Since(begun).Seconds())
+	after, err2 := process.Read(os.Getpid())
+	if used := after.CPU - use.CPU; err == nil && err2 == nil && used > 0 {
+		c.used = append(c.used, n/used.Seconds())
+	}
 }
 
 // run applies positions: at most so many, and if there is a duration, until it has passed.

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
+	"paddock/lab/internal/doors"
 	"paddock/lab/internal/figure"
 )
 
@@ -18,12 +20,20 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.writeFlapping(table)
 	r.writeDelays(table)
 	r.writeThroughput(table)
+	r.writeDoors(table)
+	r.writeRules(table)
 	r.writeRecorded(table)
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	for _, x := range r.Ratios {
 		fmt.Fprintf(w, "ratio: positions a second, %s to %s: %.2f (%.2f to %.2f)\n", x.Policy, x.Base, x.Ratio.Median, x.Ratio.Least, x.Ratio.Most)
+	}
+	for _, x := range r.doorRatios() {
+		fmt.Fprintf(w, "ratio: positions a second, %s to %s: %.2f (%.2f to %.2f)\n", x.Contender, x.Base, x.Median, x.Least, x.Most)
+	}
+	if r.Missing != "" {
+		fmt.Fprintf(w, "%s: %s\n", doors.PeerName, r.Missing)
 	}
 	for _, x := range r.Recorded {
 		for _, f := range x.Worst {
@@ -58,11 +68,61 @@ func (r *Report) writeThroughput(w io.Writer) {
 	if len(r.Throughput) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\none shard, one processor\tpositions/s\tmin..max\tpositions an event\t")
+	fmt.Fprintln(w, "\none shard, one processor\tpositions/s\tmin..max\ta second of the processor\tmin..max\tpositions an event\t")
 	for _, t := range r.Throughput {
-		fmt.Fprintf(w, "%s\t%s\t%s..%s\t%.1f\t\n", t.Policy, figure.Number(t.PerSecond.Median), figure.Number(t.PerSecond.Least), figure.Number(t.PerSecond.Most), t.Events)
+		fmt.Fprintf(w, "%s\t%s\t%s..%s\t", t.Policy, figure.Number(t.PerSecond.Median), figure.Number(t.PerSecond.Least), figure.Number(t.PerSecond.Most))
+		if p := t.Processor; p == nil {
+			fmt.Fprint(w, "-\t-\t")
+		} else {
+			fmt.Fprintf(w, "%s\t%s..%s\t", figure.Number(p.Median), figure.Number(p.Least), figure.Number(p.Most))
+		}
+		fmt.Fprintf(w, "%.1f\t\n", t.Events)
 	}
 }
+
+func (r *Report) writeDoors(w io.Writer) {
+	if len(r.Doors) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", r.Load)
+	fmt.Fprintln(w, "through a door\tpositions/s\tmin..max\tack p50\tmin..max\tack p99\tmin..max\tserver CPU a position\tpositions an event\t")
+	for i := range r.Doors {
+		e := &r.Doors[i]
+		fmt.Fprintf(w, "%s\t%s\t%s..%s\t%s\t%s..%s\t%s\t%s..%s\t", e.name(),
+			figure.Number(e.PerSecond.Median), figure.Number(e.PerSecond.Least), figure.Number(e.PerSecond.Most),
+			us(e.P50.Median), us(e.P50.Least), us(e.P50.Most), us(e.P99.Median), us(e.P99.Least), us(e.P99.Most))
+		if e.CPU == nil {
+			fmt.Fprint(w, "-\t-\t\n")
+		} else {
+			fmt.Fprintf(w, "%s\t%.1f\t\n", us(e.CPU.Median), e.PerEvent)
+		}
+	}
+}
+
+func (r *Report) writeRules(w io.Writer) {
+	x := r.Rules
+	if x == nil {
+		return
+	}
+	fmt.Fprintf(w, "\n%s rules, %s objects under %s: %.0f bytes an object, %.0f bytes a rule\n",
+		figure.Count(int64(x.Rules)), figure.Count(int64(x.Objects)), x.Policy, x.PerObject, x.PerRule)
+	for _, c := range x.Changes {
+		fmt.Fprintf(w, "\n%d changes of a rule of %s\tmedian\tmin..max\t\n", c.Changes, c.Of)
+		for _, row := range []struct {
+			name string
+			Spread
+		}{
+			{"new positions are judged by it after", c.InUse},
+			{"it holds for all objects after", c.Everywhere},
+			{"a position waits at most meanwhile", c.Wait},
+			{"a position waits at most without a change", c.Idle},
+		} {
+			fmt.Fprintf(w, "%s\t%s\t%s..%s\t\n", row.name, us(1000*row.Median), us(1000*row.Least), us(1000*row.Most))
+		}
+	}
+}
+
+func us(f float64) string { return figure.Time(time.Duration(f * float64(time.Microsecond))) }
 
 func (r *Report) writeRecorded(w io.Writer) {
 	if len(r.Recorded) == 0 {

@@ -1,5 +1,6 @@
 // Package tracking measures the tracker: the events of parked vehicles that a policy tells although
-// nothing happened, how late it tells real crossings, and the positions that it takes a second.
+// nothing happened, how late it tells real crossings, and the positions that it takes a second, in
+// this process and through the doors of a platform.
 package tracking
 
 import (
@@ -15,22 +16,36 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/lab/internal/doors"
 	"paddock/lab/internal/figure"
+	"paddock/lab/internal/results"
 )
 
 // Options configure Run.
 type Options struct {
-	Sets     string          // directory of GeoJSON files
-	Policies []string        // names of presets
-	Noise    float64         // metres: the standard deviation of a receiver's error on each axis
-	Vehicles int             // parked ones, for each rate
-	Parked   time.Duration   // for so long
-	Every    []time.Duration // times between two positions of a vehicle
-	Objects  int             // of the throughput
-	Rounds   int             // of the throughput
-	Duration time.Duration   // of a turn
-	File     string          // recorded positions, in place of all that; "": none
-	Progress io.Writer
+	Sets      string          // directory of GeoJSON files
+	Policies  []string        // names of presets
+	InProcess bool            // measure the throughput of a shard
+	Doors     []doors.Door    // and that of platforms, through these
+	Noise     float64         // metres: the standard deviation of a receiver's error on each axis
+	Vehicles  int             // parked ones, for each rate; 0: none, and no delays
+	Parked    time.Duration   // for so long
+	Every     []time.Duration // times between two positions of a vehicle
+	Objects   int             // of the throughput
+	Rounds    int             // of the throughput
+	Duration  time.Duration   // of a turn
+	Rules     int             // of which one is changed while positions come in; 0: none
+	File      string          // recorded positions, in place of all that; "": none
+	Progress  io.Writer
+
+	// Of the doors.
+	Program  string // that has the command up
+	Dir      string // for the journals of the platforms, and other temporary files
+	Volatile bool   // the platforms keep no journal
+	Conns    int
+	Batch    int    // positions
+	Window   int    // batches of a connection that are sent and not acknowledged
+	Peer     string // program tile38-server; "" = that of PATH
 }
 
 // Report is what was measured.
@@ -42,6 +57,15 @@ type Report struct {
 	Throughput []Throughput `json:"throughput,omitempty"`
 	Ratios     []Ratio      `json:"ratios,omitempty"`
 	Recorded   []Recorded   `json:"recorded,omitempty"`
+
+	Rules *Rules `json:"rules,omitempty"`
+
+	Load    string     `json:"load,omitempty"` // through the doors
+	Doors   []Entrance `json:"doors,omitempty"`
+	Missing string     `json:"missing,omitempty"`   // why there is no peer
+	Busy    float64    `json:"load_average_before"` // of a minute; 0 = unknown
+
+	head results.Head
 }
 
 // bench is a run.
@@ -54,14 +78,27 @@ type bench struct {
 // Run measures. After an error, such as the end of ctx, the report has what was measured until
 // then.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	b := &bench{Options: o, report: &Report{Noise: o.Noise}}
+	b := &bench{Options: o, report: &Report{Noise: o.Noise, Busy: results.Busy(), head: results.NewHead(o.Rounds, o.Duration, warmup)}}
 	if err := b.load(); err != nil {
 		return b.report, err
 	}
 	if o.File != "" {
 		return b.report, b.replay(ctx)
 	}
-	return b.report, errors.Join(b.park(ctx), b.drive(ctx), b.race(ctx))
+	var err error
+	if o.Vehicles > 0 {
+		err = errors.Join(b.park(ctx), b.drive(ctx))
+	}
+	if o.InProcess && ctx.Err() == nil {
+		err = errors.Join(err, b.race(ctx))
+	}
+	if len(o.Doors) > 0 && ctx.Err() == nil {
+		err = errors.Join(err, b.enter(ctx))
+	}
+	if o.Rules > 0 && ctx.Err() == nil {
+		err = errors.Join(err, b.change(ctx))
+	}
+	return b.report, errors.Join(err, ctx.Err())
 }
 
 // load reads the sets.
@@ -81,7 +118,8 @@ func (b *bench) load() error {
 	if fences == 0 {
 		return fmt.Errorf("%s has no fences", b.Sets)
 	}
-	b.report.Subject = fmt.Sprintf("%d sets, %s fences (%s)", len(names), figure.Count(int64(fences)), strings.Join(names, ", "))
+	b.report.head.Subject = fmt.Sprintf("%d sets, %s fences (%s)", len(names), figure.Count(int64(fences)), strings.Join(names, ", "))
+	b.report.Subject = b.report.head.Subject
 	return nil
 }
 

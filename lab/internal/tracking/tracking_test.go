@@ -28,7 +28,7 @@ func yard(t *testing.T) string {
 
 func TestRun(t *testing.T) {
 	o := Options{
-		Sets: yard(t), Policies: []string{"raw", "steady"}, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
+		Sets: yard(t), Policies: []string{"raw", "steady"}, InProcess: true, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
 		Every: []time.Duration{10 * time.Second}, Objects: 50, Rounds: 2, Duration: 10 * time.Millisecond, Progress: io.Discard,
 	}
 	r, err := Run(t.Context(), o)
@@ -55,6 +55,44 @@ func TestRun(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), Options{Sets: t.TempDir()}); err == nil {
 		t.Error("no fences, and no error")
+	}
+}
+
+// Receivers report their accuracy, so that the policy of that name differs from raw.
+func TestAccuracy(t *testing.T) {
+	r, err := Run(t.Context(), Options{
+		Sets: yard(t), Policies: []string{"raw", "accuracy"}, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
+		Every: []time.Duration{10 * time.Second}, Progress: io.Discard,
+	})
+	if f := r.Flapping; err != nil || len(f) != 2 || f[1].Events >= f[0].Events/2 || len(r.Throughput) > 0 {
+		t.Errorf("%v, %+v", err, f)
+	}
+}
+
+// A rule is changed while positions come in.
+func TestRules(t *testing.T) {
+	o := Options{Sets: yard(t), Policies: []string{"steady"}, Objects: 500, Rules: 50, Progress: io.Discard}
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := r.Rules
+	if x == nil || x.Rules != 50 || x.Objects != 500 || len(x.Changes) != 2 || x.Changes[1].Of != ofAll || len(r.Flapping)+len(r.Throughput) > 0 {
+		t.Fatalf("%+v", r)
+	}
+	for _, c := range x.Changes {
+		if c.Changes != ruleChanges || c.InUse.Least <= 0 || c.Everywhere.Median < c.InUse.Median || c.Wait.Most <= 0 || c.Idle.Most <= 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+	var text bytes.Buffer
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "50 rules, 500 objects under steady") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := Run(ctx, o); err == nil || r.Rules != nil {
+		t.Errorf("an ended context: %v, %+v", err, r)
 	}
 }
 

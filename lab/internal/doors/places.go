@@ -1,4 +1,4 @@
-package durable
+package doors
 
 import (
 	"fmt"
@@ -27,19 +27,19 @@ const (
 	tries = 50
 )
 
-// places are the fences that vehicles move among.
-type places struct {
-	subject string // the sets, in words
+// Places are the fences that vehicles move among.
+type Places struct {
+	Subject string // the sets, in words
 	largest *fence.Snapshot
 }
 
-// readPlaces reads the sets of a directory.
-func readPlaces(dir string) (*places, error) {
+// ReadPlaces reads the sets of a directory.
+func ReadPlaces(dir string) (*Places, error) {
 	catalog, _, err := fence.LoadDir(os.DirFS(dir), fence.Options{})
 	if err != nil {
 		return nil, err
 	}
-	p := &places{}
+	p := &Places{}
 	var names []string
 	fences := 0
 	for set := range catalog.All() {
@@ -56,41 +56,42 @@ func readPlaces(dir string) (*places, error) {
 	if p.largest == nil {
 		return nil, fmt.Errorf("%s has no fences", dir)
 	}
-	p.subject = fmt.Sprintf("%d sets, %s fences (%s)", len(names), figure.Count(int64(fences)), strings.Join(names, ", "))
+	p.Subject = fmt.Sprintf("%d sets, %s fences (%s)", len(names), figure.Count(int64(fences)), strings.Join(names, ", "))
 	return p, nil
 }
 
-// vehicle is an object that drives up and down a street of 2 km.
-type vehicle struct {
-	id         string
+// Vehicle is an object that drives up and down a street of 2 km.
+type Vehicle struct {
+	ID         string
 	lon, lat   int32 // in steps of the grid
 	dLon, dLat int32
 	leg        int
 	time       int64 // of its last position
 }
 
-// fleet is the vehicles of one connection. It belongs to one goroutine.
-type fleet struct {
-	vehicles []vehicle
+// Fleet is the vehicles of one connection. It belongs to one goroutine.
+type Fleet struct {
+	Name     string // "": the default one
+	Vehicles []Vehicle
 	next     int
 }
 
-// fleets deals vehicles to connections. The same numbers give the same vehicles.
-func (p *places) fleets(vehicles, conns int) []*fleet {
+// Fleets deals vehicles to connections. The same numbers give the same vehicles.
+func (p *Places) Fleets(vehicles, conns int) []*Fleet {
 	random := rand.New(rand.NewPCG(uint64(vehicles), 1))
-	all := make([]*fleet, conns)
+	all := make([]*Fleet, conns)
 	for i := range all {
-		all[i] = &fleet{}
+		all[i] = &Fleet{}
 	}
 	for i := range vehicles {
 		f := all[i%conns]
-		f.vehicles = append(f.vehicles, p.vehicle(fmt.Sprintf("vehicle-%d", i), random))
+		f.Vehicles = append(f.Vehicles, p.vehicle(fmt.Sprintf("vehicle-%d", i), random))
 	}
 	return all
 }
 
 // vehicle returns a vehicle that starts in a fence of the largest set.
-func (p *places) vehicle(id string, random *rand.Rand) vehicle {
+func (p *Places) vehicle(id string, random *rand.Rand) Vehicle {
 	box := p.largest.Bounds()
 	var lon, lat float64
 	var found []fence.Ref
@@ -103,17 +104,17 @@ func (p *places) vehicle(id string, random *rand.Rand) vehicle {
 	}
 	heading := random.Float64() * 2 * math.Pi
 	lon, lat = min(max(lon, -margin-90), margin+90), min(max(lat, -margin), margin)
-	v := vehicle{id: id, lon: int32(lon * grid), lat: int32(lat * grid), leg: random.IntN(legs)}
+	v := Vehicle{ID: id, lon: int32(lon * grid), lat: int32(lat * grid), leg: random.IntN(legs)}
 	v.dLat = int32(stride * math.Cos(heading) * grid)
 	v.dLon = int32(stride * math.Sin(heading) / math.Max(0.1, math.Cos(lat*math.Pi/180)) * grid)
 	return v
 }
 
-// step moves the next vehicle. Its position is later than the one before, and as late as now if the
+// Step moves the next vehicle. Its position is later than the one before, and as late as now if the
 // vehicle does not report more than once in a millisecond.
-func (f *fleet) step(now int64, out *position.Position) {
-	v := &f.vehicles[f.next]
-	if f.next++; f.next == len(f.vehicles) {
+func (f *Fleet) Step(now int64, out *position.Position) {
+	v := &f.Vehicles[f.next]
+	if f.next++; f.next == len(f.Vehicles) {
 		f.next = 0
 	}
 	if v.leg++; v.leg == legs {
@@ -122,7 +123,8 @@ func (f *fleet) step(now int64, out *position.Position) {
 	v.lon += v.dLon
 	v.lat += v.dLat
 	v.time = max(now, v.time+1)
-	*out = position.Position{ID: v.id, Time: v.time, Lon: float64(v.lon) / grid, Lat: float64(v.lat) / grid}
+	*out = position.Position{Fleet: f.Name, ID: v.ID, Time: v.time, Lon: float64(v.lon) / grid, Lat: float64(v.lat) / grid}
 }
 
-func millis() int64 { return time.Now().UnixMilli() }
+// Now returns the time of a position that is sent now.
+func Now() int64 { return time.Now().UnixMilli() }

@@ -1,0 +1,137 @@
+package doors
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"paddock/internal/platform/position"
+	"paddock/internal/platform/subjects"
+)
+
+// Bus publishes a message for each position, whose fleet and id must be tokens of a subject. The
+// last one of a batch has a reply subject: the platform answers when it has applied this one, and
+// with it the earlier ones.
+func (s *Sender) Bus(ctx context.Context, address string, fleets []*Fleet, l Load) (Window, error) {
+	return s.feed(ctx, func(ctx context.Context, lane int) (connection, error) {
+		c, err := dialPlain(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		b := &busConn{plainConn: c, inbox: fmt.Sprintf("_INBOX.bench.%d", lane)}
+		hello := fmt.Sprintf("CONNECT {\"verbose\":false,\"pedantic\":false,\"name\":%q,\"lang\":\"go\",\"version\":\"1\",\"protocol\":1}\r\nSUB %s 1\r\nPING\r\n", s.Agent, b.inbox)
+		if err = b.write([]byte(hello)); err == nil {
+			err = b.awaitPong()
+		}
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		return b, nil
+	}, s.Window, fleets, l)
+}
+
+// busConn is a connection of a client of the bus.
+type busConn struct {
+	*plainConn
+	inbox   string
+	out     []byte
+	body    []byte
+	writing sync.Mutex // a PONG comes from the other goroutine
+}
+
+func (c *busConn) write(b []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.Write(b)
+	return err
+}
+
+func (c *busConn) encode(positions []position.Position) error {
+	c.out = c.out[:0]
+	for i := range positions {
+		p := &positions[i]
+		c.body = appendJSON(append(c.body[:0], '{'), p, false)
+		c.out = append(append(c.out, "PUB pos."...), cmp.Or(p.Fleet, subjects.NoToken)...)
+		c.out = append(append(append(c.out, '.'), p.ID...), ' ')
+		if i == len(positions)-1 {
+			c.out = append(append(c.out, c.inbox...), ' ')
+		}
+		c.out = append(strconv.AppendInt(c.out, int64(len(c.body)), 10), "\r\n"...)
+		c.out = append(append(c.out, c.body...), "\r\n"...)
+	}
+	return nil
+}
+
+func (c *busConn) post(context.Context) (uint64, error) { return 0, c.write(c.out) }
+
+// awaitPong reads up to the answer to PING.
+func (c *busConn) awaitPong() error {
+	for {
+		if line, err := c.line(); err != nil || line == "PONG" {
+			return err
+		}
+	}
+}
+
+// await reads one answer.
+func (c *busConn) await(context.Context, batch) error {
+	for {
+		line, err := c.line()
+		if err != nil {
+			return err
+		}
+		head, ok := strings.CutPrefix(line, "MSG ")
+		if !ok {
+			continue
+		}
+		size, err := strconv.Atoi(head[strings.LastIndexByte(head, ' ')+1:])
+		if err != nil || size < 0 || size > largestAnswer {
+			return fmt.Errorf("line %.200q", line)
+		}
+		body := make([]byte, size+len("\r\n"))
+		if _, err := io.ReadFull(c.in, body); err != nil {
+			return err
+		}
+		var answer struct {
+			Accepted int
+			Error    string
+		}
+		if err := json.Unmarshal(body, &answer); err != nil || answer.Error != "" || answer.Accepted != 1 {
+			return fmt.Errorf("answer %.200q", body)
+		}
+		return nil
+	}
+}
+
+// largestAnswer bounds an answer of the platform, in bytes.
+const largestAnswer = 1 << 20
+
+// line reads a line, and answers PING.
+func (c *busConn) line() (string, error) {
+	if err := c.SetReadDeadline(time.Now().Add(AnswerWithin)); err != nil {
+		return "", err
+	}
+	for {
+		line, err := c.in.ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		switch line = strings.TrimSpace(line); {
+		case line == "PING":
+			if err := c.write([]byte("PONG\r\n")); err != nil {
+				return "", err
+			}
+		case strings.HasPrefix(line, "-ERR"):
+			return "", fmt.Errorf("the bus answers %.200q", line)
+		default:
+			return line, nil
+		}
+	}
+}

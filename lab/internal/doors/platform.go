@@ -1,0 +1,205 @@
+package doors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"paddock/lab/process"
+)
+
+const (
+	// StartWithin bounds a start, with the replay of the journal.
+	StartWithin = 2 * time.Minute
+	// AnswerWithin bounds one exchange.
+	AnswerWithin = 10 * time.Second
+
+	// stopWithin bounds a clean end.
+	stopWithin = 30 * time.Second
+
+	anyPort = "127.0.0.1:0"
+)
+
+// Service is the configuration of platforms that are alike.
+type Service struct {
+	Program string // that has the command up
+	Sets    string // directory of GeoJSON files
+	Root    string // directory for temporary files
+	Policy  string // of all sets
+}
+
+// Platform is a process of `paddock up`.
+type Platform struct {
+	*process.Child
+	Begun           time.Time     // when it was started
+	HTTP, Wire, Bus string        // host:port
+	Restored        chan Restored // holds one
+
+	ready chan struct{}
+}
+
+// Restored is the log line of a start.
+type Restored struct {
+	After   time.Duration // since the start of the process
+	Objects int
+	Records int
+}
+
+// Launch starts a platform, without waiting for it. data is a directory, or "off".
+func (s *Service) Launch(data, listen string, args ...string) (*Platform, error) {
+	p := &Platform{Begun: time.Now(), ready: make(chan struct{}), Restored: make(chan Restored, 1)}
+	cmd := exec.Command(s.Program, append([]string{
+		"up", "--data", data, "--policy", s.Policy, "--sets", s.Sets, "--no-watch", "--snapshots", filepath.Join(s.Root, "snapshots"),
+		"--listen", listen, "--bus-listen", anyPort, "--wire-listen", anyPort, "--log-level", "info", "--log-format", "json",
+	}, args...)...)
+	cmd.Env = process.Environment()
+	var err error
+	p.Child, err = process.Spawn("paddock up", cmd, process.Options{Follows: true}, p.output, p.log)
+	return p, err
+}
+
+// output reads the addresses. The last one makes the platform ready.
+func (p *Platform) output(line []byte) {
+	name, rest, _ := strings.Cut(string(line), ":")
+	rest = strings.TrimSpace(rest)
+	switch name {
+	case "Dashboard":
+		if u, err := url.Parse(rest); err == nil {
+			p.HTTP = u.Host
+		}
+	case "Bus":
+		p.Bus = strings.TrimPrefix(rest, "nats://")
+	case "Wire":
+		p.Wire = rest
+		close(p.ready)
+	}
+}
+
+func (p *Platform) log(line []byte) {
+	var record struct {
+		Msg              string
+		Objects, Records int
+	}
+	if json.Unmarshal(line, &record) != nil || record.Msg != "state restored" {
+		return
+	}
+	select {
+	case p.Restored <- Restored{time.Since(p.Begun), record.Objects, record.Records}:
+	default:
+	}
+}
+
+// wait returns when the platform serves.
+func (p *Platform) wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, StartWithin)
+	defer cancel()
+	select {
+	case <-p.ready:
+		return nil
+	case <-p.Ended():
+		return p.Failure()
+	case <-ctx.Done():
+		return fmt.Errorf("paddock up does not serve: %w", ctx.Err())
+	}
+}
+
+// Start starts a platform and waits for it.
+func (s *Service) Start(ctx context.Context, data string, args ...string) (*Platform, error) {
+	p, err := s.Launch(data, anyPort, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.wait(ctx); err != nil {
+		return nil, errors.Join(err, p.End(ctx))
+	}
+	return p, nil
+}
+
+// End stops the platform. After an interrupt it may have ended already, as the terminal sends the
+// signal to both.
+func (p *Platform) End(ctx context.Context) error {
+	err := p.Stop(stopWithin)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return p.ExitError()
+}
+
+// Counters returns metrics of the platform by their names with labels.
+func (p *Platform) Counters(ctx context.Context) (map[string]float64, error) {
+	status, _, text, err := Get(ctx, p.HTTP, "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	if status != 200 {
+		return nil, fmt.Errorf("GET /metrics: answer %d", status)
+	}
+	all := map[string]float64{}
+	for line := range strings.Lines(text) {
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 || line[0] == '#' {
+			continue
+		}
+		if v, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64); err == nil {
+			all[line[:at]] = v
+		}
+	}
+	return all, nil
+}
+
+// Reading is the counters of a platform at a moment.
+type Reading struct {
+	Accepted, Events, Records int64
+	// Appending is the time until records were durable, one after the other.
+	Appending, CPU time.Duration
+}
+
+// Read reads the counters.
+func (p *Platform) Read(ctx context.Context) (r Reading, err error) {
+	counters, err := p.Counters(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.Accepted = int64(counters[`paddock_track_updates_total{result="accepted"}`])
+	for name, n := range counters {
+		if strings.HasPrefix(name, "paddock_events_total{") {
+			r.Events += int64(n)
+		}
+	}
+	r.Records = int64(counters["paddock_journal_append_seconds_count"])
+	r.Appending = time.Duration(counters["paddock_journal_append_seconds_sum"] * float64(time.Second))
+	use, err := process.Read(p.Pid())
+	r.CPU = use.CPU
+	return r, err
+}
+
+// client makes the few requests that are not measured one by one, each over a connection of its
+// own.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: nil}, Timeout: AnswerWithin}
+
+// Get returns an answer.
+func Get(ctx context.Context, host, path string) (status int, header http.Header, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+path, nil)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, response.Header, string(text), err
+}
