@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"paddock/fence/geometry"
@@ -112,6 +113,47 @@ func TestStoredPagesFollowEdits(t *testing.T) {
 		}
 	}
 	sameSets(t, made, follower)
+}
+
+// A set that goes back to an earlier state has its answers: a fence that comes again with its ref
+// is found, whatever the cells could take.
+func TestRestoreOfAnEarlierState(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for range 60 {
+		made, err := NewSet("x", Options{Kind: KindCellmap})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var past []*Snapshot
+		for n := range 8 {
+			x := 2 * rng.Float64()
+			f := Fence{Key: fmt.Sprint(rng.IntN(3)), Geometry: geometry.MultiPolygon{{{{Lon: x, Lat: 0}, {Lon: x + 1, Lat: 0}, {Lon: x + 1, Lat: 1}, {Lon: x, Lat: 1}}}}}
+			if n < 2 {
+				f.Key = fmt.Sprint("square", n)
+			}
+			if _, _, err := made.Put(f); err != nil {
+				t.Fatal(err)
+			}
+			past = append(past, made.Snapshot())
+		}
+		follower, err := NewSet("x", Options{Kind: KindCellmap})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := follower.Snapshot()
+		for range 20 {
+			target := past[rng.IntN(len(past))]
+			if _, err := follower.Restore(target.AppendHead(nil), changedPages(seen, target)); err != nil {
+				t.Fatal(err)
+			}
+			for seen = target; rng.IntN(30) > 0; {
+				lon := 3 * rng.Float64()
+				if got, want := follower.Snapshot().Append(nil, lon, 0.5), target.Append(nil, lon, 0.5); !slices.Equal(got, want) {
+					t.Fatalf("generation %d at %v: %v, want %v", target.Generation(), lon, got, want)
+				}
+			}
+		}
+	}
 }
 
 func FuzzRestore(f *testing.F) {

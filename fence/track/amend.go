@@ -19,7 +19,7 @@ const minBonds = 64
 // objects takes too long.
 func (s *Shard) amend(next *era) bool {
 	changes, ok := next.onlyRules(s.era)
-	if !ok {
+	if !ok || !sameList(next.near, s.era.near) { // which concern other objects too
 		return false
 	}
 	concerned, found := s.concerned(changes)

@@ -112,6 +112,9 @@ func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome
 	}
 	o.take(p, s.now)
 	s.heard.touch(o)
+	if s.told != nil && len(s.era.near) > 0 {
+		s.sight(o, &c)
+	}
 	return Accepted, s.settle(o, o.bond, c, events)
 }
 

@@ -44,6 +44,7 @@ func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
 		s.view = s.era.view
 		s.reveal(o, o.scope, &c)
 		s.keepPassages(o)
+		s.recount(o, o.scope, &c)
 	}
 	if len(o.marks) > 0 {
 		s.forget(o, &c)
@@ -101,12 +102,15 @@ func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
 	s.kept = false
 	set := o.era.view.find(m.set)
 	f := set.Snapshot.Fence(m.ref)
-	if !s.tells(o, o.scope.of(m.set), rule.Exit, f) {
-		return
-	}
-	reason := c.reason
+	x, reason := o.scope.of(m.set), c.reason
 	if c.edited {
 		reason = s.whyLeft(m)
+	}
+	if s.countsIn(x) {
+		s.tellCounts(x, set, f, -1, reason, max(at, m.since), c.time)
+	}
+	if !s.tells(o, x, rule.Exit, f) {
+		return
 	}
 	// A visit that began by this process's clock may end by a device's that is
 	// behind; it does not end before it began.
@@ -151,6 +155,9 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial
 	x := s.scope.of(set.ID)
 	m := newMembership(set.ID, ref, at, x.shows(f))
 	s.members = append(s.members, m)
+	if s.countsIn(x) {
+		s.tellCounts(x, set, f, 1, reason, at, c.time)
+	}
 	if !s.tells(o, x, rule.Enter, f) {
 		return
 	}

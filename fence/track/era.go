@@ -13,7 +13,8 @@ type era struct {
 	at     Millis // its beginning
 	flip   Millis // when a rule opens or closes next; 0: never
 	bonds  map[*rule.Class]*bond
-	before *era // the last one, until all objects have left it
+	near   []*rule.Rule // open ones about objects near each other, by id
+	before *era         // the last one, until all objects have left it
 }
 
 // newEra returns the era of a view from a time on.
@@ -25,6 +26,7 @@ func newEra(v *View, at Millis, before *era) *era {
 	if v.Rules == nil {
 		return e
 	}
+	e.near = e.openNear(before)
 	for r := range v.Rules.Scheduled() {
 		if next, _, changes := r.Active.Next(at.Time()); changes {
 			if t := MillisOf(next); e.flip == 0 || t < e.flip {
@@ -83,6 +85,7 @@ type setScope struct {
 	builtin bool        // there are no rules: all fences are told
 	detects rule.Detect // of the open rules
 	rules   []*rule.Rule
+	counts  []*rule.Rule // open ones that count, which are not in rules
 }
 
 // everything is the scope of a set without rules.
@@ -146,7 +149,11 @@ func (e *era) compile(c *rule.Class) *scope {
 			continue
 		}
 		x := &sc.sets[i]
-		if x.tracked = true; r.Active.Open(at) && r.Detect != 0 {
+		switch x.tracked = true; {
+		case !r.Active.Open(at):
+		case r.AtLeast > 0:
+			x.counts = append(x.counts, r)
+		case r.Detect != 0:
 			x.rules = append(x.rules, r)
 			x.detects |= r.Detect
 			sc.dwells = sc.dwells || r.Detect.Has(rule.DwellTime)
@@ -163,7 +170,7 @@ func (sc *scope) equal(other *scope) bool {
 	}
 	return slices.EqualFunc(sc.sets, other.sets, func(a, b setScope) bool {
 		return a.set == b.set && a.tracked == b.tracked && a.detects == b.detects &&
-			slices.EqualFunc(a.rules, b.rules, (*rule.Rule).Equal)
+			slices.EqualFunc(a.rules, b.rules, (*rule.Rule).Equal) && slices.EqualFunc(a.counts, b.counts, (*rule.Rule).Equal)
 	})
 }
 

@@ -14,7 +14,11 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	s.meet(now)
 	events = s.catchUp(o, events)
 	events = s.renew(o, events)
-	events = s.leaveAll(o, cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}, events)
+	c := cause{reason: ObjectRemoved, at: s.now, time: s.now, arrived: s.now}
+	if !o.silent() {
+		s.loseSight(o, &c)
+	}
+	events = s.leaveAll(o, c, events)
 	if o.extra != &noExtra {
 		o.rare = &noRare
 		s.arm(o)

@@ -34,6 +34,7 @@ func (s *Shard) restoreFrom(i *importer) error {
 		i.fail(ErrState)
 	}
 	n := NewShard(s.opts)
+	n.told = s.told
 	n.now, n.numbers = Millis(i.int()), i.uint()
 	at := n.now
 	if i.version > 1 {
@@ -59,6 +60,7 @@ func (s *Shard) restoreFrom(i *importer) error {
 		return i.err
 	}
 	*s = *n
+	s.tellAll()
 	return nil
 }
 

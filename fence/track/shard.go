@@ -31,6 +31,7 @@ type Shard struct {
 	heard   arrivalList // objects that are not silent, longest unheard first
 	silent  int
 	timers  timers // objects that have deadlines
+	told    *Told  // nil: nothing is told
 
 	next    uint32   // handle of the next object that Step brings to view
 	behind  int      // number of objects from next on, round the end, that may have an earlier view
@@ -186,6 +187,7 @@ func (s *Shard) renew(o *object, events []Event) []Event {
 	if o.gone() || o.era == s.era {
 		return events
 	}
+	s.sightEdited(o)
 	next := s.era.bondOf(s.classAfter(o))
 	if o.silent() && o.count == 0 || next.scope.equal(o.scope) && s.era.view.sameSets(o.era.view) {
 		o.bond = next

@@ -92,7 +92,7 @@ func (s *Shard) opening(o *object, set SetID, r *rule.Rule) Reason {
 	switch {
 	case r == nil || !o.era.view.has(r):
 		return RuleAdded
-	case o.scope.of(set).byID(r.ID) != nil: // the fence has other properties
+	case o.scope.of(set).has(r.ID): // the fence has other properties
 		return FenceChanged
 	}
 	return Schedule
@@ -103,7 +103,7 @@ func (s *Shard) closing(set SetID, r *rule.Rule) Reason {
 	switch {
 	case r == nil || !s.era.view.has(r):
 		return RuleRemoved
-	case s.scope.of(set).byID(r.ID) != nil:
+	case s.scope.of(set).has(r.ID):
 		return FenceChanged
 	}
 	if _, _, changes := r.Active.Next(s.era.at.Time()); !changes {

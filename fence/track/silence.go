@@ -127,6 +127,7 @@ func (s *Shard) silence(o *object, ttl Millis, events []Event) []Event {
 		}
 	}
 	if all {
+		s.loseSight(o, &c)
 		s.heard.remove(o)
 		o.set(silent, true)
 		s.silent++

@@ -22,7 +22,8 @@
 // Without rules every set is tracked for every object, and enter and exit are told. Rules of
 // package rule select objects, fences and kinds of events, some by the hour: rule_added,
 // rule_removed, schedule and expired are the reasons where they show a visit or no longer do.
-// They do not change memberships.
+// They do not change memberships. Rules about several objects are carried out by a fold over what
+// shards tell beside their events, see [Told].
 package track
 
 import (
@@ -150,11 +151,21 @@ const (
 	ConditionBegin
 	// ConditionEnd: it does not hold any more.
 	ConditionEnd
+	// CountBegin: as many objects as a rule names are in the fence. A shard has no such events, see
+	// Told.
+	CountBegin
+	// CountEnd: they are fewer again.
+	CountEnd
+	// NearBegin: two objects come as near to each other as a rule says. A shard has no such events.
+	NearBegin
+	// NearEnd: they part.
+	NearEnd
 )
 
 var kindNames = [...]string{
 	Exit: "exit", Enter: "enter", Inside: "inside", Cross: "cross", Outside: "outside", Dwell: "dwell",
 	ConditionBegin: "condition_begin", ConditionEnd: "condition_end",
+	CountBegin: "count_begin", CountEnd: "count_end", NearBegin: "near_begin", NearEnd: "near_end",
 }
 
 func (k Kind) String() string { return kindNames[k] }
@@ -237,6 +248,28 @@ type Event struct {
 	Left      Millis         // of cross: when the object left the fence again
 	Direction rule.Direction // of the cross of a line
 	Progress  Measure        // metres along the middle of a corridor
+
+	Several *Several // of events about several objects; nil for others
+}
+
+// Several is the part of an event of a rule about several objects. Seq is the number of the record
+// with which the event came, and Visit that of the event that began what it ends: both are unique
+// for the rule and the fence, or for the rule and the two objects.
+type Several struct {
+	// Of count_begin and count_end, which have no object: the objects in the fence, and the number
+	// that the rule asks for.
+	Count, AtLeast int
+
+	// Of near_begin and near_end, which have no fence: the object that is near, and its distance.
+	Other  *Party
+	Metres float64
+}
+
+// Party is an object that an event is about beside the first one.
+type Party struct {
+	Fleet, ID string
+	Props     json.RawMessage
+	Point     geometry.Point
 }
 
 // Options of a shard. The zero value sets no limit and leaves all to the policies of the sets.

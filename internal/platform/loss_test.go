@@ -45,6 +45,12 @@ func pasts(t *testing.T) (all map[string]*past) {
 		}
 		r.put(fmt.Sprint("v1/sets/far", n), `{"type":"FeatureCollection","features":[`+strings.Join(far, ",")+`]}`)
 	}
+	for id, text := range map[string]string{
+		"zone": `{"set":"zone"}`, "other": `{"set":"other"}`, "full": `{"set":"zone","count":{"at_least":10}}`,
+		"meeting": `{"objects":"v0","near":{"objects":"v9","metres":100}}`,
+	} {
+		r.put("v1/rules/"+id, text)
+	}
 	begin := time.Now().Add(-time.Hour).UnixMilli()
 	const vehicles, rounds = 10, 40
 	for n := range rounds {
@@ -66,7 +72,7 @@ func pasts(t *testing.T) (all map[string]*past) {
 		known.note(t, page)
 		known.cursors = append(known.cursors, cursor)
 	}
-	if len(known.events) != rounds*vehicles*3 {
+	if len(known.events) != rounds*vehicles*3+2*rounds+1 { // of each vehicle, of both fences, and of the pair
 		t.Fatalf("%d events", len(known.events))
 	}
 	crashed, flushed, stopped := known, known, known

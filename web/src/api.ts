@@ -137,6 +137,42 @@ export interface FenceEventData {
   progress?: number;
 }
 
+/** Of count_begin and count_end: how many objects of a rule are in a fence. */
+export interface CountEventData {
+  set: string;
+  fence: { id: string; properties: Properties };
+  object: null;
+  count: number;
+  at_least: number;
+  at: string;
+  t: string;
+  since: string;
+  duration_ms: number;
+  visit: string;
+  reason: string;
+  rule: string;
+}
+
+/** Of near_begin and near_end: two objects that meet or part. */
+export interface NearEventData {
+  set: null;
+  fence: null;
+  object: { id: string; fleet: string; properties: Properties };
+  point: PointGeometry;
+  other: { id: string; fleet: string; properties: Properties };
+  other_point: PointGeometry;
+  metres: number;
+  at: string;
+  t: string;
+  since: string;
+  duration_ms: number;
+  visit: string;
+  reason: string;
+  rule: string;
+}
+
+export type EventData = FenceEventData | CountEventData | NearEventData;
+
 /** A CloudEvents 1.0 envelope of type paddock.fence.<event>. Its source and id together are unique. */
 export interface FenceEvent {
   specversion: "1.0";
@@ -146,7 +182,7 @@ export interface FenceEvent {
   subject: string;
   time: string;
   datacontenttype: "application/json";
-  data: FenceEventData;
+  data: EventData;
 }
 
 export interface Hello {
@@ -450,18 +486,27 @@ export async function fetchEvents(query: EventQuery, signal?: AbortSignal): Prom
   return parseNDJSON(await reached((await request(url, signal)).text()));
 }
 
+/** What the data of a record may have. */
+interface UnknownData {
+  set?: unknown;
+  fence?: { id?: unknown } | null;
+  object?: { id?: unknown } | null;
+  point?: { coordinates?: unknown };
+  other?: { id?: unknown };
+  metres?: unknown;
+  count?: unknown;
+}
+
 /** Whether a record is an event in the form that this page reads; a newer server may send others beside them. */
 export function isFenceEvent(record: unknown): record is FenceEvent {
-  const { type, data } = (record ?? {}) as { type?: unknown; data?: Partial<FenceEventData> };
-  const fence = data?.fence;
-  return (
-    typeof type === "string" &&
-    type.startsWith("paddock.fence.") &&
-    typeof data?.set === "string" &&
-    typeof data.object?.id === "string" &&
-    (fence === null || typeof fence?.id === "string") &&
-    Array.isArray(data.point?.coordinates)
-  );
+  const { type, data } = (record ?? {}) as { type?: unknown; data?: UnknownData };
+  if (typeof type !== "string" || !type.startsWith("paddock.fence.") || !data) return false;
+  const { set, fence, object, point } = data;
+  const placed = typeof object?.id === "string" && Array.isArray(point?.coordinates);
+  if (set === null) return placed && fence === null && typeof data.other?.id === "string" && typeof data.metres === "number";
+  if (typeof set !== "string") return false;
+  if (object === null) return typeof fence?.id === "string" && typeof data.count === "number";
+  return placed && (fence === null || typeof fence?.id === "string");
 }
 
 function parseNDJSON(text: string): FenceEvent[] {

@@ -1,4 +1,4 @@
-import type { FenceEvent } from "../src/api";
+import type { CountEventData, FenceEvent, FenceEventData, NearEventData } from "../src/api";
 
 let seq = 0;
 
@@ -10,7 +10,7 @@ export interface EventChange {
   object?: string;
   at?: number;
   properties?: Record<string, unknown> | null;
-  data?: Partial<FenceEvent["data"]>;
+  data?: Partial<FenceEventData>;
 }
 
 /** An event like the server's; each call gives one with an id of its own. */
@@ -40,6 +40,25 @@ export function event(change: EventChange = {}): FenceEvent {
       ...data,
     },
   };
+}
+
+/** An event of how many objects are in a fence. */
+export function counted(kind: "count_begin" | "count_end", change: Partial<CountEventData> = {}): FenceEvent {
+  const e = event({ kind });
+  const { fence, at, t, since, duration_ms, reason } = e.data;
+  const set = e.data.set ?? "";
+  return { ...e, data: { set, fence: fence!, object: null, count: 4, at_least: 4, at, t, since, duration_ms, visit: e.id, reason, rule: "crowded", ...change } };
+}
+
+/** An event of two objects that meet or part. */
+export function met(kind: "near_begin" | "near_end", change: Partial<NearEventData> = {}): FenceEvent {
+  const e = event({ kind });
+  const { at, t, since, duration_ms, reason } = e.data;
+  const object = { id: "v1", fleet: "default", properties: {} };
+  const point: NearEventData["point"] = { type: "Point", coordinates: [0, 0] };
+  const other = { id: "v2", fleet: "vans", properties: {} };
+  const data: NearEventData = { set: null, fence: null, object, point, other, other_point: point, metres: 48.2, at, t, since, duration_ms, visit: e.id, reason, rule: "meeting" };
+  return { ...e, data: { ...data, ...change } };
 }
 
 export function many(n: number, change: (i: number) => EventChange): FenceEvent[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isFiltering, matches } from "../src/model/filter";
 import { noFilter } from "../src/view";
-import { event } from "./events";
+import { counted, event, met } from "./events";
 
 const e = event({ kind: "exit", set: "zones", fence: "depot-1", object: "Bus-42", properties: { name: "Greyhurst Depot", floors: 3, x: null } });
 
@@ -26,9 +26,14 @@ describe("matches", () => {
   });
 
   it("does not mind absent properties", () => {
-    const bare = event({ properties: null });
-    bare.data.object.properties = null;
+    const bare = event({ properties: null, data: { object: { id: "v1", fleet: "default", properties: null } } });
     expect(matches(bare, { ...noFilter, text: "d-1" })).toBe(true);
+  });
+
+  it("finds both objects of a meeting, and a count by its fence", () => {
+    expect(["v1", "v2", "vans", "meeting", "d-1"].map((text) => matches(met("near_begin"), { ...noFilter, text }))).toEqual([true, true, true, true, false]);
+    expect(["d-1", "crowded", "v1"].map((text) => matches(counted("count_begin"), { ...noFilter, text }))).toEqual([true, true, false]);
+    expect(matches(met("near_begin"), { ...noFilter, set: "districts" })).toBe(false);
   });
 
   it("selects the events of a rule", () => {

@@ -6,7 +6,7 @@ import { event, many } from "./events";
 const summary = (rows: Row[]): string[] =>
   rows.map((row) =>
     row.type === "event"
-      ? `${row.event.data.object.id} ${row.event.type.split(".").at(-1)} ${row.event.data.fence?.id}`
+      ? `${row.event.data.object?.id} ${row.event.type.split(".").at(-1)} ${row.event.data.fence?.id}`
       : `${row.count} ${row.kind} ${row.set}/${row.fence?.id ?? "*"} in ${row.fences}`,
   );
 

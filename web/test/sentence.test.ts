@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { facts, joinPieces, placeName, sentence } from "../src/model/sentence";
-import { event } from "./events";
+import { counted, event, met } from "./events";
 
 const at = Date.UTC(2026, 10, 25, 12);
 const text = (e: ReturnType<typeof event>): string => joinPieces(sentence(e, placeName(e.data, (_, { id }) => id.toUpperCase())));
@@ -21,6 +21,19 @@ describe("sentence", () => {
     expect(text(event({ kind: "condition_begin", data }))).toBe("v1 meets over-the-limit in D-1");
     expect(text(event({ kind: "condition_end", data }))).toBe("v1 no longer meets over-the-limit in D-1");
     expect(text(event({ kind: "condition_begin" }))).toBe("v1 meets a condition in D-1");
+  });
+
+  it("says how many objects are in a fence", () => {
+    expect(text(counted("count_begin"))).toBe("D-1 fills to 4 objects");
+    expect(text(counted("count_end", { count: 1 }))).toBe("D-1 empties to 1 object");
+    expect(facts(counted("count_end", { duration_ms: 42_000 }))).toEqual(["after 42 s", "crowded"]);
+  });
+
+  it("names both objects of a meeting", () => {
+    expect(text(met("near_begin"))).toBe("v1 meets v2");
+    expect(text(met("near_end"))).toBe("v1 parts from v2");
+    expect(facts(met("near_begin"))).toEqual(["48 m", "meeting"]);
+    expect(facts(met("near_end", { duration_ms: 42_000, reason: "ttl" }))).toEqual(["after 42 s", "48 m", "meeting", "ttl"]);
   });
 
   it("names the set where there is no fence", () => {

@@ -74,12 +74,13 @@ func (w *Writer) apply(t *index.Table) {
 }
 
 // take takes in a change: by cells, but for a fence that is in the R-tree already and one that
-// cells cannot take.
+// cells cannot take. A fence that cells have and should not have is apart: one that comes again
+// with its ref, as a set goes back to an earlier state, goes into the R-tree too.
 func (w *Writer) take(c change, t *index.Table) {
 	if _, ok := w.InOver[c.ref()]; ok {
 		w.over.Replace(c.old, nil)
 		delete(w.InOver, c.ref())
-	} else {
+	} else if _, apart := slices.BinarySearch(w.Apart, c.ref()); !apart {
 		patch, ok := w.Patcher.patch(w.Patch, c, t, w.Apart)
 		if ok {
 			w.Patch = patch

@@ -129,3 +129,11 @@ func merge(groups []*Group) iter.Seq[*Rule] {
 		}
 	}
 }
+
+// Selects reports whether the rule selects an object.
+func (r *Rule) Selects(fleet, id string) bool { return r.selector().match(fleet, id) }
+
+// Selects reports whether an object is one that others are near.
+func (n *Near) Selects(fleet, id string) bool {
+	return (isAny(n.Fleet) || n.Fleet == fleet) && (isAny(n.Objects) || Pattern{n.Objects}.Match(id))
+}

@@ -20,6 +20,7 @@ import (
 type Table struct {
 	rules   trie.Map[string, *Rule]
 	timed   trie.Map[string, *Rule]      // enabled ones with a schedule
+	near    trie.Map[string, *Rule]      // enabled ones about objects near each other
 	index   index                        // all selections but the one of every object
 	groups  trie.Map[*Selection, *Group] // by the selections of the index
 	common  *Group                       // of the rules for every object; nil: none
@@ -78,6 +79,21 @@ func (t *Table) set(id string, r *Rule) {
 	if t.timed = t.timed.Without(id); r.Active != nil && !r.Disabled {
 		t.timed = t.timed.With(id, r)
 	}
+	if t.near = t.near.Without(id); r.Near != nil && !r.Disabled {
+		t.near = t.near.With(id, r)
+	}
+}
+
+// Near yields the rules about objects near each other, in no order. Disabled rules are none of
+// them.
+func (t *Table) Near() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		for _, r := range t.near.All() {
+			if !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // Scheduled yields the rules that a schedule opens and closes, in no order. Disabled rules are none
@@ -99,7 +115,7 @@ func (t *Table) Delete(id string) *Table {
 		return t
 	}
 	next := *t
-	next.rules, next.timed = t.rules.Without(id), t.timed.Without(id)
+	next.rules, next.timed, next.near = t.rules.Without(id), t.timed.Without(id), t.near.Without(id)
 	_ = next.regroup(old, nil) // a removal exceeds no limit
 	return &next
 }

@@ -16,39 +16,46 @@ import (
 //
 // The attribute id is the object's id and its event count, as "v42/17", preceded by the fleet
 // unless that is the default one. Each part is written as a bus token, so that ids of two objects
-// never coincide. The attribute source is the set, and the run if there is one.
+// never coincide. For events about several objects see appendSeveralID. The attribute source is the
+// set, and the run if there is one.
 func encode(e *track.Event, run string) Text {
 	var room [1024]byte
 	var shared []part
 	b := append(room[:0], `{"specversion":"1.0","id":"`...)
 	b = appendEventID(b, e, e.Seq)
-	b = append(b, `","source":"/sets/`...)
-	b = subjects.AppendToken(b, e.Set)
+	b = appendSource(append(b, `","source":"`...), e)
 	if run != "" {
 		b = append(append(b, "?run="...), run...)
 	}
 	b = append(b, `","type":"paddock.fence.`...)
 	b = append(b, e.Kind.String()...)
 	b = append(b, `","subject":`...)
-	b = appendString(b, e.ID)
+	b = appendString(b, subjectOf(e))
 	b = append(b, `,"time":`...)
 	b = appendTime(b, e.At)
 	b = append(b, `,"datacontenttype":"application/json","data":`...)
-	b, shared = appendData(b, e)
+	if e.Several != nil {
+		b, shared = appendSeveralData(b, e)
+	} else {
+		b, shared = appendData(b, e)
+	}
 	return Text{own: bytes.Clone(append(b, '}')), shared: shared}
+}
+
+// subjectOf returns the attribute subject: the object, or the fence if the event is about several.
+func subjectOf(e *track.Event) string {
+	if e.ID == "" {
+		return fenceKey(e)
+	}
+	return e.ID
 }
 
 func appendData(b []byte, e *track.Event) (out []byte, shared []part) {
 	b = append(b, `{"set":`...)
 	b = appendString(b, e.Set)
 	b, shared = appendFence(append(b, `,"fence":`...), e, shared)
-	b = append(b, `,"object":{"id":`...)
-	b = appendString(b, e.ID)
-	b = append(b, `,"fleet":`...)
-	b = appendString(b, e.Fleet)
-	b = append(b, `,"properties":`...)
-	b, shared = appendObject(b, e.Props, shared)
-	b = append(b, `},"point":`...)
+	b, shared = appendParty(append(b, `,"object":`...), e.Fleet, e.ID, e.Props, shared)
+	b = append(b, `,"point":`...)
 	b = AppendPoint(b, e.Point)
 	if e.HasPrev {
 		b = append(b, `,"prev":`...)
@@ -120,11 +127,18 @@ func VisitID(fleet, id string, visit uint64) string {
 }
 
 func appendEventID(b []byte, e *track.Event, seq uint64) []byte {
-	if e.Fleet != DefaultFleet {
-		b = append(subjects.AppendToken(b, e.Fleet), '/')
+	if e.Several != nil {
+		return appendSeveralID(b, e, seq)
 	}
-	b = append(subjects.AppendToken(b, e.ID), '/')
-	return strconv.AppendUint(b, seq, 10)
+	return strconv.AppendUint(append(appendObjectID(b, e.Fleet, e.ID), '/'), seq, 10)
+}
+
+// appendObjectID appends the tokens of an object, without the fleet if it is the default one.
+func appendObjectID(b []byte, fleet, id string) []byte {
+	if fleet != DefaultFleet {
+		b = append(subjects.AppendToken(b, fleet), '/')
+	}
+	return subjects.AppendToken(b, id)
 }
 
 // AppendPoint appends a GeoJSON Point.
@@ -185,7 +199,7 @@ func appendEscaped(b []byte, s string) []byte {
 }
 
 // Subject returns the bus subject of an event: fence.<set>.<fence>.<event>.<fleet>.<object>. The
-// fence is _ if the event is about all of the set.
+// fence is _ if the event is about all of the set, and fleet and object are if it is about several.
 func Subject(e *track.Event) string {
 	b := make([]byte, 0, 96)
 	b = append(b, "fence."...)

@@ -24,7 +24,7 @@ type Record struct {
 	Subject string // on the bus
 	JSON    Text
 
-	Set, Fence, Fleet, Object string // Fence is "" for outside of all fences of the set
+	Set, Fence, Fleet, Object string // "" where the event has none, see Subject
 	Kind                      track.Kind
 	Arrived                   track.Millis // when the cause of the event arrived
 	Visit                     Visit

@@ -103,6 +103,22 @@ func TestForms(t *testing.T) {
 	testForms[Event](t)
 }
 
+// Events about several objects have the columns that are theirs, and none of the others.
+func TestEventsAboutSeveral(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":"count/r/a/7","source":"/sets/s","type":"paddock.fence.count_end","data":{"set":"s","fence":{"id":"a","properties":{}},"object":null,"count":3,"at_least":4,
+			"at":"2026-01-01T00:00:01.000Z","t":"2026-01-01T00:00:02.000Z","since":"2026-01-01T00:00:00.000Z","visit":"count/r/a/5","reason":"move","rule":"r"}}`: "count/r/a/7,/sets/s,count_end,s,a,,,2026-01-01T00:00:01.000Z,2026-01-01T00:00:02.000Z,2026-01-01T00:00:00.000Z,,,,count/r/a/5,move,,r,3,,,",
+		`{"id":"near/r/v/w/7","source":"/rules/r","type":"paddock.fence.near_begin","data":{"set":null,"fence":null,"object":{"id":"v","fleet":"f","properties":{}},
+			"point":{"type":"Point","coordinates":[1,2]},"other":{"id":"w","fleet":"g","properties":{}},"metres":12.5,
+			"at":"2026-01-01T00:00:01.000Z","t":"2026-01-01T00:00:02.000Z","since":"2026-01-01T00:00:01.000Z","visit":"near/r/v/w/7","reason":"move","rule":"r"}}`: "near/r/v/w/7,/rules/r,near_begin,,,f,v,2026-01-01T00:00:01.000Z,2026-01-01T00:00:02.000Z,2026-01-01T00:00:01.000Z,1,2,,near/r/v/w/7,move,,r,,g,w,12.5",
+	} {
+		e, err := parseEvent([]byte(text))
+		if got := strings.Join(e.fields(nil), ","); err != nil || got != want {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+}
+
 // A row group of Parquet is bounded in rows and in bytes, as it is in memory until it is complete.
 func TestRowGroups(t *testing.T) {
 	groups := func(rows ...Position) (sizes []int64) {

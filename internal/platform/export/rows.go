@@ -142,7 +142,7 @@ func (v Visit) fields(dst []string) []string {
 	return append(dst, v.Set, v.Fence, v.Fleet, v.Object, v.Begin.String(), end, strconv.FormatBool(v.Open), v.Visit, v.Reason)
 }
 
-// Event is a row of events.
+// Event is a row of events. What an event does not have is "" or nil.
 type Event struct {
 	ID         string          `json:"id" parquet:"id"`
 	Source     string          `json:"source" parquet:"source,dict"`
@@ -154,12 +154,17 @@ type Event struct {
 	At         Instant         `json:"at" parquet:"at,delta,timestamp(millisecond)"`
 	T          Instant         `json:"t" parquet:"t,delta,timestamp(millisecond)"`
 	Since      Instant         `json:"since" parquet:"since,delta,timestamp(millisecond)"`
-	Lon        float64         `json:"lon" parquet:"lon"`
-	Lat        float64         `json:"lat" parquet:"lat"`
-	Seq        int64           `json:"seq" parquet:"seq"`
+	Lon        *float64        `json:"lon,omitempty" parquet:"lon,optional"`
+	Lat        *float64        `json:"lat,omitempty" parquet:"lat,optional"`
+	Seq        *int64          `json:"seq,omitempty" parquet:"seq,optional"`
 	Visit      string          `json:"visit" parquet:"visit"`
 	Reason     string          `json:"reason" parquet:"reason,dict"`
 	Properties json.RawMessage `json:"properties,omitempty" parquet:"properties,optional,json"` // of the object
+	Rule       string          `json:"rule" parquet:"rule,dict"`
+	Count      *int64          `json:"count,omitempty" parquet:"count,optional"`
+	OtherFleet string          `json:"other_fleet" parquet:"other_fleet,dict"`
+	Other      string          `json:"other" parquet:"other,dict"`
+	Metres     *float64        `json:"metres,omitempty" parquet:"metres,optional"`
 }
 
 // parseEvent reads an event of package events.
@@ -173,10 +178,13 @@ func parseEvent(text []byte) (Event, error) {
 				ID, Fleet  string
 				Properties json.RawMessage
 			}
-			Point         struct{ Coordinates [2]float64 }
+			Point         *struct{ Coordinates [2]float64 }
 			At, T, Since  Instant
-			Seq           int64
+			Seq, Count    *int64
 			Visit, Reason string
+			Rule          string
+			Other         struct{ ID, Fleet string }
+			Metres        *float64
 		}
 	}
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -186,7 +194,11 @@ func parseEvent(text []byte) (Event, error) {
 	r := Event{
 		ID: e.ID, Source: e.Source, Event: strings.TrimPrefix(e.Type, "paddock.fence."),
 		Set: d.Set, Fence: d.Fence.ID, Fleet: d.Object.Fleet, Object: d.Object.ID, At: d.At, T: d.T, Since: d.Since,
-		Lon: d.Point.Coordinates[0], Lat: d.Point.Coordinates[1], Seq: d.Seq, Visit: d.Visit, Reason: d.Reason,
+		Seq: d.Seq, Visit: d.Visit, Reason: d.Reason, Rule: d.Rule,
+		Count: d.Count, OtherFleet: d.Other.Fleet, Other: d.Other.ID, Metres: d.Metres,
+	}
+	if d.Point != nil {
+		r.Lon, r.Lat = &d.Point.Coordinates[0], &d.Point.Coordinates[1]
 	}
 	if string(d.Object.Properties) != "{}" {
 		r.Properties = d.Object.Properties
@@ -199,6 +211,17 @@ func (e Event) size() int { return len(e.Properties) }
 func (e Event) fields(dst []string) []string {
 	return append(
 		dst, e.ID, e.Source, e.Event, e.Set, e.Fence, e.Fleet, e.Object, e.At.String(), e.T.String(), e.Since.String(),
-		number(e.Lon), number(e.Lat), strconv.FormatInt(e.Seq, 10), e.Visit, e.Reason, string(e.Properties),
+		optional(e.Lon, number), optional(e.Lat, number), optional(e.Seq, whole), e.Visit, e.Reason, string(e.Properties),
+		e.Rule, optional(e.Count, whole), e.OtherFleet, e.Other, optional(e.Metres, number),
 	)
 }
+
+// optional returns the text of a value, "" for nil.
+func optional[T any](v *T, text func(T) string) string {
+	if v == nil {
+		return ""
+	}
+	return text(*v)
+}
+
+func whole(n int64) string { return strconv.FormatInt(n, 10) }

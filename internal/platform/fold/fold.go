@@ -28,6 +28,7 @@ type Job interface {
 // at a time may use it.
 type Partition struct {
 	*track.Shard
+	told    track.Told     // for the second fold
 	spent   int            // of ApplyEvents, in this record
 	held    []held         // in the order of their arrival
 	waiting map[object]int // number of held positions, by object
@@ -42,7 +43,11 @@ type held struct {
 type object struct{ fleet, id string }
 
 // NewPartition returns a partition without objects and without fences.
-func NewPartition(o track.Options) *Partition { return &Partition{Shard: track.NewShard(o)} }
+func NewPartition(o track.Options) *Partition {
+	p := &Partition{Shard: track.NewShard(o)}
+	p.TellTo(&p.told)
+	return p
+}
 
 // Begin begins a record, in which Apply may cause ApplyEvents events.
 func (p *Partition) Begin() { p.spent = 0 }

@@ -112,7 +112,7 @@ func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
 
 // visitOf returns the visit as an event tells it. ok is false if the event is about none.
 func visitOf(r *events.Record) (v Visit, ok bool) {
-	if r.Fence == "" || r.Kind == track.Cross || r.Kind == track.Outside {
+	if r.Fence == "" || r.Object == "" || r.Kind == track.Cross || r.Kind == track.Outside {
 		return v, false
 	}
 	v = Visit{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -152,7 +151,7 @@ func parseLiveRequest(data []byte) (req liveRequest, err error) {
 		return req, errors.New("not a request of the live feed")
 	}
 	if req.Events != nil && req.Events.Validate() != nil {
-		return req, errors.New("events.event: use " + strings.Join(track.KindNames(), ", "))
+		return req, errors.New("events.event: there is no such event; the reference of the live feed has their names")
 	}
 	return req, nil
 }

@@ -275,7 +275,7 @@ func TestBadLiveMessages(t *testing.T) {
 		"no JSON":         {"hello", websocket.StatusInvalidFramePayloadData, "not a request of the live feed"},
 		"no object":       {"[1]", websocket.StatusInvalidFramePayloadData, "not a request of the live feed"},
 		"wrong type":      {`{"view":"all"}`, websocket.StatusInvalidFramePayloadData, "not a request of the live feed"},
-		"bad event":       {`{"events":{"event":"entr"}}`, websocket.StatusInvalidFramePayloadData, "events.event: use exit, enter, inside, cross, outside, dwell, condition_begin, condition_end"},
+		"bad event":       {`{"events":{"event":"entr"}}`, websocket.StatusInvalidFramePayloadData, "events.event: there is no such event; the reference of the live feed has their names"},
 		"too long":        {`{"cursor":"` + strings.Repeat("x", 5000) + `"}`, websocket.StatusMessageTooBig, ""},
 		"after good ones": {`{"view":[0,0,1,1]}|{"cursor":"run1-0"}|{`, websocket.StatusInvalidFramePayloadData, "not a request of the live feed"},
 	} {

@@ -55,7 +55,7 @@ func TestRules(t *testing.T) {
 	tw.problem(tw.patch("/v1/rules/b", `{"id":"y"}`), 400, `body: id: a patch does not change the id "b": put a new rule and delete this one`)
 	for body, want := range map[string]string{
 		`{`: "", `[]`: "", `{"set":"far","object":"x"}`: "objects", `{"set":"far","when":"speed >"}`: "column", `{}`: "set",
-		`{"set":"far","active":{"zone":"Mars"}}`: "Mars", `{"set":"far","count":{"at_least":2}}`: "not carried out by this version",
+		`{"set":"far","active":{"zone":"Mars"}}`: "Mars", `{"set":"far","count":{"at_least":-2}}`: "at_least",
 	} {
 		r := tw.put("/v1/rules/x", body)
 		if p := decode[Problem](tw, r); r.status != 400 || !strings.Contains(p.Detail, want) {
@@ -142,11 +142,20 @@ func TestDryRun(t *testing.T) {
 		!strings.Contains(string(got.Events.Events[1]), `"rule":"r"`) {
 		t.Errorf("%s", got.Events.Events)
 	}
+	r = tw.post("/v1/rules/dry-run", `{"rules":[{"id":"c","set":"squares","fences":["a"],"count":{"at_least":2}},{"id":"n","near":{"metres":9000}}],"policy":"raw","positions":[
+		{"id":"v","lon":5,"lat":5,"t":1000000000000},{"id":"w","lon":5.01,"lat":5,"t":1000000010000},{"id":"w","lon":50,"lat":50,"t":1000000020000}]}`)
+	var kinds []string
+	for _, e := range decode[struct{ Events []struct{ ID, Type string } }](tw, r).Events {
+		kinds = append(kinds, strings.TrimPrefix(e.Type, "paddock.fence.")+" "+e.ID)
+	}
+	if got, want := strings.Join(kinds, ", "), "count_begin count/c/a/4, near_begin near/n/v/w/4, count_end count/c/a/6, near_end near/n/v/w/6"; got != want {
+		t.Errorf("%s, want %s: %s", got, want, r.body)
+	}
 	tw.expect(tw.get("/v1/events?wait=0"), 200, "")
 	tw.problem(tw.get("/v1/objects/v"), 404, decode[Problem](tw, tw.get("/v1/objects/v")).Detail)
 	for body, want := range map[string]string{
 		`{`: "body", `{"rule":[]}`: "unknown field", `{}`: "give one of", `{"rules":[{"id":"x"}],"positions":[]}`: "set",
-		`{"rules":[{"id":"x","set":"far","count":{"at_least":2}}],"positions":[]}`: "not carried out by this version",
+		`{"rules":[{"id":"x","set":"far","count":{"at_least":0}}],"positions":[]}`: "at_least",
 	} {
 		r := tw.post("/v1/rules/dry-run", body)
 		if p := decode[Problem](tw, r); r.status != 400 || !strings.Contains(p.Detail, want) {

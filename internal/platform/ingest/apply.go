@@ -23,10 +23,12 @@ const (
 
 // folding is the state of the application of records.
 type folding struct {
-	open  []*pending // taken, and not answered
-	out   [subjects.Partitions][]events.Record
-	batch []events.Record // for the publisher
+	open  []*pending                               // taken, and not answered
+	out   [subjects.Partitions + 1][]events.Record // of the partitions, and of the second fold
+	batch []events.Record                          // for the publisher
 	store storing
+
+	several severals
 }
 
 // partition is a partition, and its state for others than the goroutine that applies it.
@@ -61,6 +63,9 @@ func (t *partition) isDue(at track.Millis) bool { return t.due.Load() <= int64(a
 // fold applies a record, and publishes its events. The caller has the turn to apply.
 func (p *Pipeline) fold(r *record) {
 	s := &p.folding.store
+	if p.cfg.Journal == nil {
+		r.number = s.number + 1
+	}
 	s.number, s.at = r.number, r.at
 	p.state.Lock()
 	p.sessions.apply(r.done, r.at)
@@ -80,6 +85,7 @@ func (p *Pipeline) fold(r *record) {
 		removed.removed = p.remove(removed, r)
 	}
 	p.each(r.count, func(q int) { p.apply(q, r) })
+	p.severally(r)
 	p.state.Unlock()
 	p.folding.open = append(p.folding.open, r.opened...)
 	r.opened = r.opened[:0]
@@ -150,12 +156,7 @@ func (p *Pipeline) apply(q int, r *record) {
 // encode encodes the events of a partition, and updates its counts.
 func (p *Pipeline) encode(q int) {
 	t := p.partitions[q]
-	for i := range t.events {
-		if !p.folding.store.replaying {
-			p.Metrics.event(&t.events[i])
-		}
-		p.folding.out[q] = append(p.folding.out[q], events.NewRecord(&t.events[i], p.cfg.Run))
-	}
+	p.encodeTo(q, t.events)
 	clear(t.events)
 	if t.events = t.events[:0]; cap(t.events) > 4*fold.StepEvents {
 		t.events = nil

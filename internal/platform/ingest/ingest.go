@@ -207,6 +207,7 @@ func build(cfg Config) *Pipeline {
 	for q := range p.partitions {
 		p.partitions[q] = &partition{Partition: fold.NewPartition(p.cfg.Track)}
 	}
+	p.folding.several.Second = fold.NewSecond()
 	p.seen.Store(&track.View{})
 	return p
 }

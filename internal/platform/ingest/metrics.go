@@ -18,6 +18,7 @@ type Metrics struct {
 	total   atomic.Uint64 // events published
 	renamed atomic.Uint64
 	ignored atomic.Uint64
+	crowded atomic.Uint64
 
 	events  *prometheus.CounterVec
 	lag     prometheus.Histogram
@@ -61,6 +62,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 	reg.MustRegister(counter("paddock_track_renamed_total",
 		"Positions whose body named another object than the subject that carried it; the body won, as the user has no publish permissions.", nil, &m.renamed))
+	reg.MustRegister(counter("paddock_track_crowded_total",
+		"Objects that a rule with near passed over at a bound: one of the two was near 64 others, or among more than 1,024 in the cells around it, or 4,096 pairs began in the record. They are counted with each position.", nil, &m.crowded))
 	reg.MustRegister(counter("paddock_track_ignored_total",
 		"Members of positions that nothing reads, such as a misspelt name.", nil, &m.ignored))
 	return m

@@ -14,8 +14,10 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/fence/track/rule"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/journaltest"
+	"paddock/internal/platform/rulebook"
 )
 
 // powerCuts is the number of losses of power in a test.
@@ -83,7 +85,7 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 		if err != nil {
 			return err
 		}
-		p, catalog := openOn(t, config, log, fill)
+		p, catalog := openWith(t, config, log, fill, crowdRules(t))
 		p.Start(discard{})
 		for id, at := range acknowledged {
 			if o, ok := p.Object("f", id); !ok || o.Time < at {
@@ -126,6 +128,9 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 		close(stop)
 		doors.Wait()
 		p.Close(context.Background())
+		if !noSync && cut%5 == 0 {
+			verify(t, config, log)
+		}
 		if err := log.Close(); err != nil {
 			return err
 		}
@@ -133,6 +138,24 @@ func cutPower(t *testing.T, times, every int, noSync bool) error {
 	}
 	t.Logf("%d losses of power, %d objects, partitions saved after every %d positions", times, len(acknowledged), every)
 	return nil
+}
+
+// crowdRules returns a book with rules about several objects, and one about each.
+func crowdRules(t *testing.T) *rulebook.Book {
+	book := rulebook.New(track.Policy{})
+	for _, text := range []string{
+		`{"id":"each","set":"zone"}`, `{"id":"full","set":"zone","count":{"at_least":25}}`,
+		`{"id":"meeting","objects":"0/1","near":{"objects":"1/1*","metres":100}}`,
+	} {
+		r, err := rule.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := book.Put(r, func(*rule.Rule) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return book
 }
 
 // folded returns the events that the records of a journal cause, by a new pipeline.

@@ -58,6 +58,7 @@ func (r *recovery) load() error {
 		var err error
 		r.next[q], err = r.p.loadNewest(q, oldest)
 		r.newest = max(r.newest, r.p.folding.store.number)
+		r.p.beginSeveral(r.p.folding.store.number)
 		if err == nil {
 			continue
 		}
@@ -145,6 +146,9 @@ func (r *recovery) save() error {
 		if err != nil {
 			return fmt.Errorf("the state of partition %d: %w", q, err)
 		}
+	}
+	if err := p.replaceLatches(); err != nil {
+		return err
 	}
 	return p.saveSessions()
 }

@@ -19,6 +19,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/subjects"
 	"paddock/internal/platform/views"
 )
@@ -27,11 +28,17 @@ import (
 // an empty journal, fill adds sets to the catalog.
 func openOn(t testing.TB, config Config, log journal.Journal, fill func(*fence.Catalog)) (*Pipeline, *fence.Catalog) {
 	t.Helper()
+	return openWith(t, config, log, fill, nil)
+}
+
+// openWith is openOn with a book of rules, which has those of the journal then.
+func openWith(t testing.TB, config Config, log journal.Journal, fill func(*fence.Catalog), book *rulebook.Book) (*Pipeline, *fence.Catalog) {
+	t.Helper()
 	catalog := &fence.Catalog{}
 	if _, newest := log.Bounds(); newest == 0 && fill != nil {
 		fill(catalog)
 	}
-	fences, err := views.Open(views.Options{Catalog: catalog, Journal: log})
+	fences, err := views.Open(views.Options{Catalog: catalog, Journal: log, Book: book})
 	if err != nil {
 		t.Fatal(err)
 	}

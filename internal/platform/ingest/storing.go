@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"paddock/fence/track"
@@ -165,7 +166,7 @@ func (p *Pipeline) saveNext() error {
 	if p.cfg.Needed != nil {
 		oldest = min(oldest, p.cfg.Needed()-1)
 	}
-	return errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.cfg.Fences.Release(oldest))
+	return errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.trimLatches(oldest), p.cfg.Fences.Release(oldest))
 }
 
 // save saves the state of a partition after the present record, unless it has postponed work.
@@ -222,6 +223,7 @@ func (p *Pipeline) restore() error {
 	if err := errors.Join(failures[:]...); err != nil {
 		return err
 	}
+	p.beginSeveral(slices.Max(next[:]) - 1)
 	from := newest + 1
 	for _, n := range next {
 		from = min(from, n)
@@ -243,6 +245,9 @@ func (p *Pipeline) restore() error {
 	})
 	s.replaying = false
 	s.number = newest
+	if err == nil {
+		err = p.endLoading()
+	}
 	if err != nil {
 		return err
 	}
@@ -408,6 +413,7 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 		}
 		p.apply(q, r)
 	})
+	p.severally(r)
 	p.publish(r)
 	return nil
 }

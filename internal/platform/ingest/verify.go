@@ -105,6 +105,7 @@ func (v *verifier) begin() error {
 	}
 	v.from, v.whole = slices.Min(v.first[:]), slices.Max(v.first[:])
 	v.found.Whole = oldest == 1
+	v.p.beginSeveral(v.whole - 1)
 	return nil
 }
 

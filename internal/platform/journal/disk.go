@@ -19,8 +19,8 @@ import (
 
 const (
 	// format is the version of the keys and values below. A program reads its own and older ones.
-	// Since 2 there are pieces of lost events.
-	format = 2
+	// Since 2 there are pieces of lost events, since 3 events about several objects.
+	format = 3
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
 	// sublevels is the number of levels of new files from which on they are merged. Most records
@@ -172,19 +172,21 @@ func (d *Disk) owner(fs vfs.FS) string {
 	return " by process " + string(b[:n])
 }
 
-// begin reads the format and the bounds.
+// begin reads the format and the bounds. A directory of an older format gets the present one, as
+// what is written from now on may need it.
 func (d *Disk) begin(readOnly bool) error {
-	switch value, err := d.Get("format"); {
-	case readOnly && errors.Is(err, ErrNotFound): // it is empty
-	case errors.Is(err, ErrNotFound):
-		if err := d.Put(Value{"format", binary.AppendUvarint(nil, format)}); err != nil {
-			return err
-		}
+	value, err := d.Get("format")
+	stored, n := binary.Uvarint(value)
+	switch {
+	case errors.Is(err, ErrNotFound): // it is empty
 	case err != nil:
 		return err
-	default:
-		if v, n := binary.Uvarint(value); n <= 0 || v > format {
-			return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use a newer one", ErrNewer, d.dir, v, format)
+	case n <= 0 || stored > format:
+		return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use a newer one", ErrNewer, d.dir, stored, format)
+	}
+	if stored < format && !readOnly {
+		if err := d.Put(Value{"format", binary.AppendUvarint(nil, format)}); err != nil {
+			return err
 		}
 	}
 	d.oldest, d.oldestEvent, d.committed = 1, 1, noPiece

@@ -312,6 +312,22 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	}
 }
 
+// A directory of an older format is read, and is of the present one from then on. One that is only
+// read stays as it is.
+func TestAnOlderFormatIsRaised(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, Options{Dir: dir})
+	ok(t, j.Put(Value{"format", []byte{format - 1}}))
+	ok(t, j.Close())
+	for _, readOnly := range []bool{true, false} {
+		j := open(t, Options{Dir: dir, ReadOnly: readOnly})
+		if v, err := j.Get("format"); err != nil || (v[0] == format) == readOnly {
+			t.Errorf("read only %v: format %d, %v", readOnly, v, err)
+		}
+		ok(t, j.Close())
+	}
+}
+
 // A directory belongs to its user alone.
 func TestTheDirectoryIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")

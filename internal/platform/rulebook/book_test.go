@@ -52,14 +52,6 @@ func TestRules(t *testing.T) {
 	if put(t, b, `{"id":"a","set":"t"}`); b.State() != same {
 		t.Error("the same rule makes another state")
 	}
-	for _, text := range []string{`{"id":"n","near":{"objects":"x","metres":5}}`, `{"id":"n","set":"s","count":{"at_least":2}}`} {
-		if _, _, err := b.Put(parse(t, text), allow); !errors.Is(err, errCarried) || b.State() != same {
-			t.Errorf("%s: %v", text, err)
-		}
-		if _, err := b.SetFiles(Files{Rules: []*rule.Rule{parse(t, text)}}); !errors.Is(err, errCarried) || b.State() != same {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
 	refused := errors.New("refused")
 	refuse := func(old *rule.Rule) error {
 		if old == nil || old.ID != "a" {
@@ -86,6 +78,28 @@ func TestRules(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := b.Edit("a", nil); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+// The number of rules about objects near each other is bounded, over the API and in files.
+func TestNearIsBounded(t *testing.T) {
+	b := New(track.Policy{})
+	var all []*rule.Rule
+	for n := range MaxNear {
+		r := parse(t, fmt.Sprintf(`{"id":"n%d","near":{"metres":5}}`, n))
+		all = append(all, r)
+		if _, _, err := b.Put(r, allow); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, b, `{"id":"n1","near":{"metres":6}}`)
+	put(t, b, `{"id":"c","set":"s","count":{"at_least":2}}`)
+	more := parse(t, `{"id":"more","near":{"metres":5}}`)
+	if _, _, err := b.Put(more, allow); !errors.Is(err, ErrFull) {
+		t.Error(err)
+	}
+	if _, err := New(track.Policy{}).SetFiles(Files{Rules: append(all, more), RulesFile: "rules.yaml"}); !errors.Is(err, ErrFull) {
 		t.Error(err)
 	}
 }

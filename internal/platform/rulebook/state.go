@@ -1,7 +1,6 @@
 package rulebook
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,24 +81,27 @@ func (s *State) editable(id string) (old *rule.Rule, known bool, err error) {
 	return old, known, nil
 }
 
-// errCarried refuses rules that package rule describes and the tracker does not carry out.
-var errCarried = errors.New("rules with count or near are not carried out by this version: use detect")
+// MaxNear bounds the rules about objects near each other: each of them looks at each position.
+const MaxNear = 100
 
-// carried checks that the tracker carries out a rule.
-func carried(r *rule.Rule) error {
-	if r.AtLeast > 0 || r.Near != nil {
-		return fmt.Errorf("rule %s: %w", r.ID, errCarried)
+// errNear refuses more of these rules.
+var errNear = fmt.Errorf("%w rules with near: at most %d are kept; delete one first", ErrFull, MaxNear)
+
+// Nears returns the number of rules about objects near each other.
+func Nears(rules []*rule.Rule) (n int) {
+	for _, r := range rules {
+		if r.Near != nil {
+			n++
+		}
 	}
-	return nil
+	return n
 }
 
 // WithRules returns the policies of the state with other rules, for a dry run: a book does not take
 // it.
 func (s *State) WithRules(all []*rule.Rule) (*State, error) {
-	for _, r := range all {
-		if err := carried(r); err != nil {
-			return nil, err
-		}
+	if Nears(all) > MaxNear {
+		return nil, errNear
 	}
 	rules, err := rule.NewTable(all)
 	if err != nil {
@@ -110,8 +112,8 @@ func (s *State) WithRules(all []*rule.Rule) (*State, error) {
 
 // with returns the state with a rule of the API.
 func (s *State) with(r *rule.Rule) (*State, error) {
-	if err := carried(r); err != nil {
-		return nil, err
+	if old, known := s.rules.Get(r.ID); r.Near != nil && (!known || old.Near == nil) && Nears(s.rules.Rules()) >= MaxNear {
+		return nil, errNear
 	}
 	rules, err := s.rules.Put(r)
 	if err != nil || rules == s.rules {
@@ -165,9 +167,6 @@ func (s *State) withFiles(f Files) (next *State, taken []string, err error) {
 	filed := make(map[string]bool, len(f.Rules))
 	all := make([]*rule.Rule, 0, len(f.Rules))
 	for _, r := range f.Rules {
-		if err := carried(r); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.RulesFile, err)
-		}
 		if _, known := s.rules.Get(r.ID); known && !s.filed[r.ID] {
 			taken = append(taken, "rule "+r.ID)
 		}
@@ -178,6 +177,9 @@ func (s *State) withFiles(f Files) (next *State, taken []string, err error) {
 		if !s.filed[r.ID] && !filed[r.ID] {
 			all = append(all, r)
 		}
+	}
+	if Nears(all) > MaxNear {
+		return nil, nil, fmt.Errorf("%s: %w", f.RulesFile, errNear)
 	}
 	rules, err := s.rules.Replace(all)
 	if err != nil {

@@ -161,7 +161,8 @@ type Report struct {
 var doors = []string{"http", "bus", "wire"}
 
 // Judge examines all events of the subscriber: of each object none is missing or there twice, and
-// enters and exits alternate. It is an error if an interface has acknowledged nothing.
+// enters and exits alternate, as do the begins and ends of what rules tell about several objects.
+// It is an error if an interface has acknowledged nothing.
 func (s *Survivor) Judge() (report Report, err error) {
 	report = Report{len(s.times), s.generation, len(s.events), map[string]int{}}
 	for _, door := range doors {
@@ -173,7 +174,7 @@ func (s *Survivor) Judge() (report Report, err error) {
 		return report, s.refused
 	}
 	seqs := map[string]uint64{}
-	in := map[string]bool{}
+	in, pairs := map[string]bool{}, begun{}
 	for _, text := range s.events {
 		var e struct {
 			Type string
@@ -187,6 +188,12 @@ func (s *Survivor) Judge() (report Report, err error) {
 			return report, err
 		}
 		report.Kinds[strings.TrimPrefix(e.Type, "paddock.fence.")+" "+e.Data.Reason]++
+		if e.Data.Seq == 0 {
+			if err := pairs.judge(text); err != nil {
+				return report, err
+			}
+			continue
+		}
 		object, fence := e.Data.Object.ID, e.Data.Object.ID+"/"+e.Data.Fence.ID
 		if seqs[object]++; e.Data.Seq != seqs[object] {
 			return report, fmt.Errorf("event %d of %s where %d has to come: %s", e.Data.Seq, object, seqs[object], text)
@@ -341,6 +348,9 @@ func (s *Survivor) rule(ctx context.Context) error {
 		`{"set":"zone","objects":"http*","detect":["enter","exit","inside"]}`,
 		fmt.Sprintf(`{"set":"zone","active":{"zone":"UTC","week":{"mon-sun":["%s-%s"]}}}`, now.Format("15:04"), now.Add(time.Minute).Format("15:04")),
 		`{"set":"zone","fences":["a"],"detect":["enter","exit","outside"],"outside":{"every":"1s"}}`,
+		`{"set":"zone","count":{"at_least":12}}`,
+		`{"set":"zone","objects":"*1","count":{"at_least":2}}`,
+		`{"objects":"http1*","near":{"objects":"bus1*","metres":9000}}`,
 	}
 	id := fmt.Sprint("r", n%3)
 	if n%7 == 0 {

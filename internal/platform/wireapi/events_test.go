@@ -180,7 +180,7 @@ func TestFilterRefusals(t *testing.T) {
 		`{"set":5}`:               "filter: set: must be a string",
 		`{"cursor":{}}`:           "filter: cursor: must be a string",
 		`{"sets":"x"}`:            `filter: unknown field "sets"`,
-		`{"event":"leave"}`:       `filter: event: unknown event "leave": use exit, enter, inside, cross, outside, dwell, condition_begin, condition_end`,
+		`{"event":"leave"}`:       `filter: event: unknown event "leave": use exit, enter, inside, cross, outside, dwell, condition_begin, condition_end, count_begin, count_end, near_begin, near_end`,
 		`{"set":}`:                "filter: invalid character '}' looking for beginning of value",
 		`{"cursor":"x"}`:          `cursor: "x": not a cursor`,
 		`{"cursor":"e-x"}`:        `cursor: "e-x": not a cursor`,

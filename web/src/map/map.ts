@@ -8,7 +8,7 @@ import type { App, DrawnObject, MapActions, MapStatistics } from "../app";
 import { State } from "../live/frame";
 import { objectKey } from "../model/objects";
 import { union } from "../model/sets";
-import { eventKind, isChange, kindColour } from "../model/kinds";
+import { eventKind, isChange, isCount, kindColour } from "../model/kinds";
 import type { Selection } from "../view";
 import { readColours, type MapColours } from "./colours";
 import { FenceLayers } from "./fences";
@@ -152,10 +152,10 @@ class MapView implements MapActions {
     events.watch((list) => {
       for (const event of list) {
         const kind = eventKind(event);
-        const { set, fence, point } = event.data;
+        const { data } = event;
         if (!isChange(kind)) continue;
-        if (fence) this.#fences.flash(set, fence.id, kindColour(kind) ?? "");
-        this.#pulse(point.coordinates, kind);
+        if (data.fence) this.#fences.flash(data.set, data.fence.id, kindColour(kind) ?? "");
+        if (!isCount(data)) this.#pulse(data.point.coordinates, kind);
       }
     });
   }

@@ -21,11 +21,11 @@ export function quoteForShell(text: string): string {
 
 export function curlCommand(event: FenceEvent): string {
   const { set, fence } = event.data;
-  return `curl -N ${quoteForShell(apiURL("v1/events", { set, fence: fence?.id, event: eventKind(event) }))}`;
+  return `curl -N ${quoteForShell(apiURL("v1/events", { set: set ?? undefined, fence: fence?.id, event: eventKind(event) }))}`;
 }
 
 export function natsCommand(event: FenceEvent, server: string): string {
   const { set, fence } = event.data;
-  const subject = ["fence", set, fence?.id ?? "", eventKind(event)].map(subjectToken).join(".");
+  const subject = ["fence", set ?? "", fence?.id ?? "", eventKind(event)].map(subjectToken).join(".");
   return `nats --server ${server} sub ${quoteForShell(`${subject}.>`)}`;
 }

@@ -2,7 +2,7 @@
 
 import type { FenceEvent } from "../api";
 import type { Filter } from "../view";
-import { eventKind } from "./kinds";
+import { eventKind, isNear } from "./kinds";
 
 const haystacks = new WeakMap<FenceEvent, string>();
 
@@ -11,8 +11,10 @@ function haystack(event: FenceEvent): string {
   let text = haystacks.get(event);
   if (text === undefined) {
     const { set, fence, object, rule, reason } = event.data;
-    const values = [set, fence?.id ?? "", object.id, object.fleet, eventKind(event), rule ?? "", reason];
-    for (const properties of [fence?.properties, object.properties]) {
+    const other = isNear(event.data) ? event.data.other : null;
+    const values = [set ?? "", fence?.id ?? "", eventKind(event), rule ?? "", reason];
+    for (const party of [object, other]) if (party) values.push(party.id, party.fleet);
+    for (const properties of [fence?.properties, object?.properties, other?.properties]) {
       for (const value of Object.values(properties ?? {})) {
         if (typeof value === "string" || typeof value === "number") values.push(String(value));
       }

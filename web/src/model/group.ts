@@ -13,6 +13,7 @@ export type Row =
   | {
       type: "group";
       kind: string;
+      /** "" of events about two objects. */
       set: string;
       /** The fence, if all of it happened in one. */
       fence: FenceEvent["data"]["fence"];
@@ -40,7 +41,7 @@ export function group(events: readonly FenceEvent[]): Row[] {
     rows.push({ row, last: order.get(last) ?? 0 });
   };
 
-  for (const stream of partition(events, (event) => `${eventKind(event)} ${event.data.set} ${ruleOf(event)}`)) {
+  for (const stream of partition(events, (event) => `${eventKind(event)} ${event.data.set ?? ""} ${ruleOf(event)}`)) {
     if (stream.length <= few) {
       for (const event of stream) add({ type: "event", event }, event);
       continue;
@@ -69,7 +70,7 @@ function groupRow(members: FenceEvent[]): Row {
   return {
     type: "group",
     kind: eventKind(first),
-    set,
+    set: set ?? "",
     fence: fences === 1 ? fence : null,
     fences,
     rule: ruleOf(first),

@@ -1,7 +1,7 @@
 // Kinds: the kinds of event, each with its words, its sign and its colour. A kind that is not listed here is one of a
 // newer server: it keeps its own name and a neutral sign.
 
-import type { FenceEvent } from "../api";
+import type { CountEventData, EventData, FenceEvent, NearEventData } from "../api";
 import type { IconName } from "../dom";
 import { formatCount } from "../format";
 
@@ -31,6 +31,10 @@ const kinds: ReadonlyMap<string, KindOfEvent> = new Map<string, KindOfEvent>([
   ["cross", { verb: "crosses", one: "crossing", many: "crossings", link: "of", sign: "cross", colour: "cross" }],
   ["condition_begin", { verb: "meets", one: "condition met", many: "conditions met", link: "in", sign: "begin", colour: "condition" }],
   ["condition_end", { verb: "no longer meets", one: "condition ended", many: "conditions ended", link: "in", sign: "end", colour: "condition" }],
+  ["count_begin", { verb: "fills to", one: "count reached", many: "counts reached", link: "in", sign: "fill", colour: "condition" }],
+  ["count_end", { verb: "empties to", one: "count no longer reached", many: "counts no longer reached", link: "in", sign: "drain", colour: "condition" }],
+  ["near_begin", { verb: "meets", one: "meeting", many: "meetings", link: "of", sign: "meet", colour: "condition" }],
+  ["near_end", { verb: "parts from", one: "parting", many: "partings", link: "of", sign: "part", colour: "condition" }],
 ]);
 
 /** A button of the filter: its word, and the kinds that it stands for. */
@@ -49,6 +53,8 @@ export const kindChoices: readonly KindChoice[] = [
   { word: "outside", kinds: ["outside"], rare: true },
   { word: "cross", kinds: ["cross"], rare: true },
   { word: "condition", kinds: ["condition_begin", "condition_end"], rare: true },
+  { word: "count", kinds: ["count_begin", "count_end"], rare: true },
+  { word: "near", kinds: ["near_begin", "near_end"], rare: true },
 ];
 
 /** Choices for the filtered kinds that no button stands for: those of a newer server, which an address may hold. */
@@ -100,6 +106,16 @@ export function kindColour(kind: string): KindColour | null {
 /** Whether the event is a change, which the map lights up. */
 export function isChange(kind: string): boolean {
   return kinds.get(kind)?.repeats !== true;
+}
+
+/** Whether an event is about how many objects are in a fence. */
+export function isCount(data: EventData): data is CountEventData {
+  return data.object === null;
+}
+
+/** Whether an event is about two objects. */
+export function isNear(data: EventData): data is NearEventData {
+  return data.set === null;
 }
 
 /** Whether the event is about a rule's condition in a fence, and not about the fence itself. */

@@ -1,16 +1,16 @@
 // Details of an event: what happened in a sentence, the event as JSON, and the commands that subscribe to its like.
 
-import { fetchEvents, type FenceEvent } from "../api";
+import { fetchEvents, type EventData, type EventQuery, type FenceEvent, type FenceEventData } from "../api";
 import type { App } from "../app";
 import { fill, h } from "../dom";
-import { formatDistance, formatDuration, formatInstant } from "../format";
+import { formatCount, formatDistance, formatDuration, formatInstant, plural } from "../format";
 import { curlCommand, natsCommand } from "../model/commands";
-import { eventKind, isCondition, reasonText, verb } from "../model/kinds";
+import { eventKind, isCondition, isCount, isNear, reasonText, verb } from "../model/kinds";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
 import { highlight } from "./json";
 import { copyButton, failure, pairs, place, section, type Pair } from "./parts";
-import { describe, linkTo, linkToRule, placeOf } from "./words";
+import { describe, eventSet, linkTo, linkToRule, placeOf } from "./words";
 
 /** How far back the server is asked for an event that this page has not seen. */
 const searchedEvents = 1000;
@@ -19,7 +19,7 @@ export function showEvent(app: App, selection: Extract<Selection, { kind: "event
   const { set, id } = selection;
   panel.title(`Event · ${set}`, id);
   panel.closed.addEventListener("abort", () => app.marked.set(null));
-  const seen = app.feed.recent.findLast((event) => event.id === id && event.data.set === set);
+  const seen = app.feed.recent.findLast((event) => event.id === id && eventSet(event) === set);
   if (seen) {
     draw(app, seen, panel);
     return;
@@ -42,17 +42,29 @@ function gone(): HTMLElement {
   return h("p", { class: "note" }, "The server no longer has this event.");
 }
 
-/** An event's id is its object's id as a bus token and a count, before them the fleet unless that is "default". */
+/**
+ * An event's id is its object's id as a bus token and a count, before them the fleet unless that is "default"; or that of a
+ * count or a meeting: the word, the rule, and the fence or both objects, before a number.
+ */
 async function find(set: string, id: string, signal: AbortSignal): Promise<FenceEvent | undefined> {
-  const [object = "", fleet = "default"] = id.split("/").slice(0, -1).reverse().map(decodeURIComponent);
-  const events = await fetchEvents({ set, fleet, object, last: searchedEvents }, signal);
-  return events.find((event) => event.id === id);
+  const names = id.split("/").slice(0, -1).map(decodeURIComponent);
+  const [object = "", fleet = "default"] = names.toReversed();
+  const queries: Omit<EventQuery, "last">[] = [];
+  if (set === "_") queries.push({ event: "near_begin" }, { event: "near_end" });
+  else if (names.length === 3) queries.push({ set, fence: object });
+  else queries.push({ set, fleet, object });
+  for (const query of queries) {
+    const events = await fetchEvents({ ...query, last: searchedEvents }, signal);
+    const found = events.find((event) => event.id === id);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 function draw(app: App, event: FenceEvent, panel: Panel): void {
-  const { set, point } = event.data;
-  panel.title(`Event · ${set}`, describe(app, event).sentence);
-  app.marked.set(point.coordinates);
+  const { data } = event;
+  panel.title(`Event · ${data.set ?? "objects near each other"}`, describe(app, event).sentence);
+  app.marked.set(isCount(data) ? null : data.point.coordinates);
   const what = section("What happened");
   what.content.append(pairs(story(app, event)));
 
@@ -66,30 +78,45 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
 
 /** All that the event says, a row for each thing. */
 function story(app: App, event: FenceEvent): Pair[] {
-  const { set, fence, object, rule, reason, point } = event.data;
+  const { data } = event;
+  const { set, fence, object, rule, reason } = data;
   const kind = eventKind(event);
-  const [lon, lat] = point.coordinates;
   const name = placeOf(app, event);
   const where = fence ? linkTo(app, { kind: "fence", set, fence: fence.id }, name) : name;
-  const rows: Pair[] = [["Object", linkTo(app, { kind: "object", fleet: object.fleet, id: object.id }, object.id)]];
-  if (isCondition(kind)) rows.push([capital(verb(kind)), rule === undefined ? "a condition" : linkToRule(app, rule)], ["In", where]);
+  const rows: Pair[] = object ? [["Object", linkToObject(app, object)]] : [["Fence", where]];
+  if (isCount(data)) rows.push([capital(verb(kind)), plural(data.count, "object")], ["Asked for", formatCount(data.at_least)]);
+  else if (isNear(data)) rows.push([capital(verb(kind)), linkToObject(app, data.other)], ["Distance", formatDistance(data.metres)]);
+  else if (isCondition(kind)) rows.push([capital(verb(kind)), rule === undefined ? "a condition" : linkToRule(app, rule)], ["In", where]);
   else rows.push([capital(verb(kind)), where]);
-  rows.push(...times(event, kind));
+  rows.push(...times(data, kind));
   if (rule !== undefined && !isCondition(kind)) rows.push(["Rule", linkToRule(app, rule)]);
-  return [...rows, ["Because of", reasonText(reason)], ["Lat, lon", place(lat, lon).element], ["Event's id", event.id]];
+  rows.push(["Because of", reasonText(reason)]);
+  if (!isCount(data)) {
+    const [lon, lat] = data.point.coordinates;
+    rows.push(["Lat, lon", place(lat, lon).element]);
+  }
+  return [...rows, ["Event's id", event.id]];
+}
+
+function linkToObject(app: App, { fleet, id }: NonNullable<EventData["object"]>): HTMLElement {
+  return linkTo(app, { kind: "object", fleet, id }, id);
 }
 
 /** When and for how long, and how far along. */
-function times({ data }: FenceEvent, kind: string): Pair[] {
-  const { at, t, left, direction, progress, duration_ms: duration } = data;
+function times(data: EventData, kind: string): Pair[] {
+  const { at, t, duration_ms: duration } = data;
   const rows: Pair[] = [["At", instant(at)]];
-  if (direction !== undefined) rows.push(["Direction", `to the ${direction}`]);
-  else if (left !== undefined) rows.push(["Left at", instant(left)]);
-  if (duration > 0) rows.push([{ outside: "Outside for", condition_end: "Held for" }[kind] ?? "Inside for", formatDuration(duration)]);
-  if (progress !== undefined) rows.push(["Along the line", formatDistance(progress)]);
+  const own: Partial<FenceEventData> = isCount(data) || isNear(data) ? {} : data;
+  if (own.direction !== undefined) rows.push(["Direction", `to the ${own.direction}`]);
+  else if (own.left !== undefined) rows.push(["Left at", instant(own.left)]);
+  if (duration > 0) rows.push([spans[kind] ?? "Inside for", formatDuration(duration)]);
+  if (own.progress !== undefined) rows.push(["Along the line", formatDistance(own.progress)]);
   if (t !== at) rows.push(["Device's time", instant(t)]);
   return rows;
 }
+
+/** What an event's duration is the length of, if it is not a visit. */
+const spans: Partial<Record<string, string>> = { outside: "Outside for", condition_end: "Held for", count_end: "Held for", near_end: "Together for" };
 
 function instant(time: string): HTMLElement {
   return h("time", { datetime: time }, formatInstant(Date.parse(time)));

@@ -74,7 +74,7 @@ function rowElement(app: App, row: FeedRow): HTMLElement {
 /** A row for one event; also used by the details panels. */
 export function eventRow(app: App, event: FenceEvent, leaveOut?: "object" | "fence"): HTMLElement {
   const { kind, pieces, sentence } = describe(app, event);
-  const { set } = event.data;
+  const set = event.data.set ?? "";
   const shown = pieces.filter(({ role }) => role !== leaveOut);
   // A place that is not what the sentence is about gives way to it.
   const [title, aside] = [shown.filter(({ lead }) => !lead), shown.filter(({ lead }) => lead)];
@@ -100,13 +100,14 @@ function pieceElement({ role, text }: Piece, kind: string): HTMLElement {
 /** What a group's second line says: its set, unless its first line does, its fences and its rule. */
 function groupFacts({ set, fence, fences, rule }: Extract<Row, { type: "group" }>): string {
   const where = fence ? set : fences > 1 ? `in ${plural(fences, "fence")}` : "";
+  if (set === "") return ""; // the rule is the place
   return [where, rule].filter(Boolean).join(" · ");
 }
 
 function groupRow(app: App, group: Extract<Row, { type: "group" }>, time: number): HTMLElement {
   const { kind, set, fence, fences, count, events } = group;
   const named = placeName({ ...events[0]!.data, fence }, (set, { id, properties }) => app.catalog.label(set, id, properties));
-  const place = fences > 1 ? set : named;
+  const place = fences > 1 ? set : named || group.rule;
   const members = h("ol", { class: "members", hidden: true });
   const button = h(
     "button",

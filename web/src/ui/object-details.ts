@@ -1,6 +1,6 @@
 // Details of an object: where it is, which fences it is in, its last events; and the switch for following it.
 
-import { ApiError, fetchEvents, fetchObject, type FenceEvent, type Membership, type ObjectState, type Pending } from "../api";
+import { ApiError, fetchEvents, fetchObject, type EventData, type FenceEvent, type Membership, type ObjectState, type Pending } from "../api";
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { compass, formatSpeed } from "../format";
@@ -27,6 +27,7 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
   panel.body.append(now.element, fences.element, pending.element, events.element);
   const list = pairs([]);
   const where = place(0, 0);
+  const concerns = ({ object }: EventData): boolean => object?.id === id && object.fleet === fleet;
   let past: FenceEvent[] | undefined;
   panel.title(`Object · ${fleet}`, id, followButton(app, panel.closed));
 
@@ -45,11 +46,11 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
         fill(now.content, gone ? h("p", { class: "note" }, "There is no such object (any more).") : failure(error));
       }
       past ??= await fetchEvents({ fleet, object: id, last: pastEvents }, panel.closed).catch(() => undefined);
-      const recent = app.feed.recent.filter(({ data }) => data.object.id === id && data.object.fleet === fleet);
+      const recent = app.feed.recent.filter(({ data }) => concerns(data));
       if (!panel.closed.aborted) eventList(app, events.content, lastEvents(past ?? [], recent, shownEvents), "object");
     },
     refreshMs,
-    ({ data }) => data.object.id === id && data.object.fleet === fleet,
+    ({ data }) => concerns(data),
   );
 }
 

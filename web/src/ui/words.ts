@@ -29,7 +29,12 @@ export function linkToRule(app: App, rule: string): HTMLButtonElement {
 }
 
 export function eventSelection(event: FenceEvent): Selection {
-  return { kind: "event", set: event.data.set, id: event.id };
+  return { kind: "event", set: eventSet(event), id: event.id };
+}
+
+/** The event's set; "_" of one that is about none, as in its subject on the bus. */
+export function eventSet(event: FenceEvent): string {
+  return event.data.set ?? "_";
 }
 
 /** What a row says of an event, and the sentence it amounts to. */

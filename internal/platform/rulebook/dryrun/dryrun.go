@@ -9,6 +9,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/fold"
 	"paddock/internal/platform/rulebook"
 )
 
@@ -55,7 +56,11 @@ func View(c *fence.Catalog, s *rulebook.State, p *track.Policy) *track.View {
 // own time, so the time ends with the last position, or when that has waited for older ones. An
 // event is valid until tell returns.
 func Run(view *track.View, positions []track.Position, tell func(*track.Event)) Count {
-	r := run{shard: track.NewShard(track.Options{}), tell: tell, count: Count{Positions: len(positions)}}
+	part := fold.NewPartition(track.Options{})
+	r := run{
+		shard: part.Shard, part: part, second: fold.NewSecond(), view: view,
+		tell: tell, count: Count{Positions: len(positions)},
+	}
 	for i := range positions {
 		p := &positions[i]
 		p.Arrived = p.Time
@@ -64,7 +69,8 @@ func Run(view *track.View, positions []track.Position, tell func(*track.Event)) 
 		}
 		r.apply(p)
 	}
-	r.shard.Advance(r.newest + holdOf(view))
+	r.newest += holdOf(view)
+	r.shard.Advance(r.newest)
 	r.settle()
 	return r.count
 }
@@ -92,7 +98,11 @@ func Encode(view *track.View, positions []track.Position) (count Count, told Eve
 }
 
 type run struct {
-	shard  *track.Shard
+	shard  *track.Shard // of part
+	part   *fold.Partition
+	second *fold.Second
+	view   *track.View
+	record uint64 // the second fold is asked after each position, as if it were a record
 	tell   func(*track.Event)
 	events []track.Event
 	newest track.Millis // time of all positions
@@ -125,8 +135,11 @@ func (r *run) settle() {
 	}
 }
 
-// take tells the events that came out of the shard.
+// take tells the events that came out of the shard, and then those about several objects.
 func (r *run) take() {
+	r.record++
+	r.second.Take(r.part)
+	r.events, _ = r.second.End(fold.Round{Number: r.record, At: r.newest, View: r.view}, r.events)
 	for i := range r.events {
 		r.tell(&r.events[i])
 	}

@@ -52,3 +52,32 @@ func TestEncodeIsBounded(t *testing.T) {
 		t.Error("no positions have no list of events")
 	}
 }
+
+// A line of an event about several objects names them, or their number.
+func TestLinesOfSeveral(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":"full","set":"yards","count":{"at_least":2}}`: `2026-03-12T08:00:10.000Z count_begin full yards/north%2Eyard 2 objects initial
+2026-03-12T08:00:20.000Z count_end full yards/north%2Eyard 1 objects
+`,
+		`{"id":"meeting","near":{"metres":50}}`: `2026-03-12T08:00:10.000Z near_begin meeting a vans/b initial
+2026-03-12T08:00:30.000Z near_end meeting a vans/b
+`,
+	} {
+		r, err := rule.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := parseHistory(t, r, `policy preset=raw
+fence north.yard 0,0 100,100
+03-12 08:00:00 a 50,50
+03-12 08:00:10 vans/b 60,50
+03-12 08:00:20 a 50,60
+03-12 08:00:30 vans/b 140,50
+`)
+		var got []byte
+		dryrun.Run(h.view(), h.positions, func(e *track.Event) { got = dryrun.AppendLine(got, e) })
+		if string(got) != want {
+			t.Errorf("%s: got\n%swant\n%s", text, got, want)
+		}
+	}
+}

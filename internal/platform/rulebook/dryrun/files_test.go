@@ -95,7 +95,6 @@ func TestReadState(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"rules:\n  - {id: a, set: yards, detect: [entr]}\n":          ":2:34: rules[0].detect[0]: ",
-		"rules:\n  - {id: a, set: yards, count: {at_least: 2}}\n":    "rule a: ",
 		"rules:\n  - {id: a, set: yards}\n  - {id: a, set: docks}\n": "rules[1].id",
 	} {
 		if _, err := dryrun.ReadRules(write(t, t.TempDir(), "bad.yaml", text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "bad.yaml") {

@@ -1,6 +1,7 @@
 package dryrun_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -160,12 +161,13 @@ func (h *history) position(words []string) {
 // view returns the fences, the policy and the rule.
 func (h *history) view() *track.View {
 	h.t.Helper()
-	set, err := fence.NewSet(h.rule.Set, fence.Options{})
+	name := cmp.Or(h.rule.Set, "none")
+	set, err := fence.NewSet(name, fence.Options{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	text := `{"type":"FeatureCollection","features":[` + strings.Join(h.features, ",") + `]}`
-	collection, err := geojson.ReadGeoJSON(strings.NewReader(text), h.rule.Set, fence.Options{}.Reading())
+	collection, err := geojson.ReadGeoJSON(strings.NewReader(text), name, fence.Options{}.Reading())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -213,6 +215,13 @@ func (h *history) event(e *track.Event, i int) string {
 	words := []string{e.Kind.String()}
 	if e.Fence != nil {
 		words = append(words, e.Fence.Key)
+	}
+	switch {
+	case e.Several == nil:
+	case e.Several.Other == nil:
+		words = append(words, fmt.Sprintf("%d objects", e.Several.Count))
+	default:
+		words = append(words, fmt.Sprintf("%s %s %.0f m", e.ID, e.Several.Other.ID, e.Several.Metres))
 	}
 	at := e.At.Time().In(h.zone).Round(time.Second)
 	if now := h.positions[i].Time.Time().In(h.zone); now.Format(day) != at.Format(day) {
