@@ -9,8 +9,8 @@ import (
 	"paddock/fence/track/rule"
 )
 
-// BenchmarkPairs measures a position of a vehicle in a city of 10 by 10 km with 10,000 of them, with
-// and without a rule about vehicles within 50 m of each other. A record has 1,000 positions.
+// BenchmarkPairs measures a position of a vehicle in a city of 10 by 10 km with 10,000 of them,
+// with and without a rule about vehicles within 50 m of each other. A record has 1,000 positions.
 func BenchmarkPairs(b *testing.B) {
 	for name, text := range map[string]string{
 		"near":    `{"id":"r","near":{"metres":50}}`,
