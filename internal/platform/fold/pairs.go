@@ -66,9 +66,9 @@ func distance(m, o *mover) float64 {
 	return metric.To(o.point)
 }
 
-// judgePairs compares the objects that have moved in the record, in the order of the partitions and
-// of their inputs, with the others. So a pair is judged with each record in which one of the two has
-// moved, where they are after it.
+// judgePairs compares the objects that have moved in the record, in the order of the partitions
+// and of their inputs, with the others. So a pair is judged with each record in which one of the
+// two has moved, where they are after it.
 func (s *Second) judgePairs(r Round, events []track.Event) []track.Event {
 	s.meetings = 0
 	for _, m := range s.moved {
@@ -102,8 +102,8 @@ func (s *Second) part(x *seat, r Round, events []track.Event) []track.Event {
 	return events
 }
 
-// why returns why and when a pair begins or ends: as the rule took or let go one of them, or as they
-// moved.
+// why returns why and when a pair begins or ends: as the rule took or let go one of them, or as
+// they moved.
 func why(x, y *seat, ends bool) instant {
 	for _, of := range []*seat{x, y} {
 		if ends && of.lost || !ends && of.fresh {
