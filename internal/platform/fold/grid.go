@@ -8,10 +8,10 @@ import (
 	"paddock/fence/geometry"
 )
 
-// grid holds the movers of all rules by cell. A cell is nearly square, and its side is a power of
+// grid holds the seats of all movers by cell. A cell is nearly square, and its side is a power of
 // two in metres. There are two lists for a cell, ascending by fleet and id: of the objects that the
 // rule selects, and of the others. An object may be in both.
-type grid map[cell]*[2][]*mover
+type grid map[cell]*[2][]*seat
 
 // cell is a cell of a rule: its row from the equator, and its column from longitude -180. The same
 // point is in the same cell of each run, but nothing depends on it.
@@ -73,33 +73,32 @@ func around(rule *second, p geometry.Point, metres float64, f func(c cell) bool)
 	}
 }
 
-// put adds a mover to a cell.
-func (g grid) put(c cell, sides uint8, m *mover) {
-	lists := g[c]
+// put adds a seat to its cell.
+func (g grid) put(x *seat) {
+	lists := g[x.cell]
 	if lists == nil {
-		lists = &[2][]*mover{}
-		g[c] = lists
+		lists = &[2][]*seat{}
+		g[x.cell] = lists
 	}
 	for i := range lists {
-		if sides>>i&1 != 0 {
-			at, _ := slices.BinarySearchFunc(lists[i], m, (*mover).compare)
-			lists[i] = slices.Insert(lists[i], at, m)
+		if x.sides>>i&1 != 0 {
+			at, _ := slices.BinarySearchFunc(lists[i], x, (*seat).compare)
+			lists[i] = slices.Insert(lists[i], at, x)
 		}
 	}
 }
 
-// take removes a mover from a cell.
-func (g grid) take(c cell, sides uint8, m *mover) {
-	lists := g[c]
+// take removes a seat from its cell.
+func (g grid) take(x *seat) {
+	lists := g[x.cell]
 	for i := range lists {
-		if sides>>i&1 == 0 {
-			continue
+		if x.sides>>i&1 != 0 {
+			at, _ := slices.BinarySearchFunc(lists[i], x, (*seat).compare)
+			lists[i] = slices.Delete(lists[i], at, at+1)
 		}
-		at, _ := slices.BinarySearchFunc(lists[i], m, (*mover).compare)
-		lists[i] = slices.Delete(lists[i], at, at+1)
 	}
 	if len(lists[0])+len(lists[1]) == 0 {
-		delete(g, c)
+		delete(g, x.cell)
 	}
 }
 
@@ -107,3 +106,6 @@ func (g grid) take(c cell, sides uint8, m *mover) {
 func (m *mover) compare(o *mover) int {
 	return cmp.Or(cmp.Compare(m.fleet, o.fleet), cmp.Compare(m.id, o.id))
 }
+
+// compare orders the seats of a rule by their objects.
+func (x *seat) compare(y *seat) int { return x.mover.compare(y.mover) }

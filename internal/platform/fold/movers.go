@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ type instant struct {
 
 // seat is the part of an object in a rule.
 type seat struct {
-	id    string
+	*mover
 	rule  *rule.Rule // as of the object's last sighting
 	of    *second
 	sides uint8
@@ -43,22 +44,15 @@ type seat struct {
 
 // seat returns the part of the object in a rule, nil if it has none.
 func (m *mover) seat(id string) *seat {
-	at, ok := slices.BinarySearchFunc(m.seats, id, (*seat).compare)
+	at, ok := slices.BinarySearchFunc(m.seats, id, (*seat).compareRule)
 	if !ok {
 		return nil
 	}
 	return m.seats[at]
 }
 
-func (x *seat) compare(id string) int {
-	switch {
-	case x.id < id:
-		return -1
-	case x.id > id:
-		return 1
-	}
-	return 0
-}
+// compareRule orders the seats of an object.
+func (x *seat) compareRule(id string) int { return cmp.Compare(x.rule.ID, id) }
 
 // see takes a sighting of an object.
 func (s *Second) see(t *track.Sighting) {
@@ -81,9 +75,9 @@ func (s *Second) see(t *track.Sighting) {
 	}
 	for _, x := range m.seats {
 		if c := cellOf(x.of, x.cell.level, m.point); !x.lost && c != x.cell {
-			s.grid.take(x.cell, x.sides, m)
-			s.grid.put(c, x.sides, m)
+			s.grid.take(x)
 			x.cell = c
+			s.grid.put(x)
 		}
 	}
 }
@@ -109,7 +103,7 @@ func (s *Second) reseat(m *mover, t *track.Sighting) {
 	m.near = t.Near
 	for _, x := range m.seats {
 		if !x.lost {
-			s.grid.take(x.cell, x.sides, m)
+			s.grid.take(x)
 		}
 		x.sides = 0
 	}
@@ -120,14 +114,14 @@ func (s *Second) reseat(m *mover, t *track.Sighting) {
 		}
 		x := m.seat(r.ID)
 		if x == nil {
-			x = &seat{id: r.ID, of: s.nearRule(r), fresh: true, why: instant{t.Opening(r), t.At, t.Time}}
+			x = &seat{mover: m, rule: r, of: s.nearRule(r), fresh: true, why: instant{t.Opening(r), t.At, t.Time}}
 			x.of.uses++
-			at, _ := slices.BinarySearchFunc(m.seats, r.ID, (*seat).compare)
+			at, _ := slices.BinarySearchFunc(m.seats, r.ID, (*seat).compareRule)
 			m.seats = slices.Insert(m.seats, at, x)
 		}
 		x.sides, x.lost, x.rule = sides, false, r
 		x.cell = cellOf(x.of, levelOf(r.Near.Metres), m.point)
-		s.grid.put(x.cell, sides, m)
+		s.grid.put(x)
 	}
 	for _, x := range m.seats {
 		if x.sides == 0 && !x.lost {
@@ -152,7 +146,7 @@ func (s *Second) settleMover(m *mover) {
 	m.seats = slices.DeleteFunc(m.seats, func(x *seat) bool {
 		x.fresh = false
 		if x.lost {
-			s.drop(x.id, x.of)
+			s.drop(x.rule.ID, x.of)
 		}
 		return x.lost
 	})

@@ -23,36 +23,36 @@ const (
 
 // pair is two objects that are near each other by a rule: the rule selects a, and b is near it.
 type pair struct {
-	a, b  *mover
+	a, b  *seat
 	latch Latch
 }
 
-// other returns the object of the pair that is not m.
-func (p *pair) other(m *mover) *mover {
-	if p.a == m {
+// other returns the object of the pair that is not x.
+func (p *pair) other(x *seat) *seat {
+	if p.a == x {
 		return p.b
 	}
 	return p.a
 }
 
 // partners returns the order of the pairs of one object.
-func partners(m *mover) func(p *pair, o *mover) int {
-	return func(p *pair, o *mover) int { return p.other(m).compare(o) }
+func partners(x *seat) func(p *pair, y *seat) int {
+	return func(p *pair, y *seat) int { return p.other(x).compare(y) }
 }
 
 // meet reports whether two objects of a rule may be near each other, and which one it selects. If
 // it selects both, that is the first one by fleet and id.
-func meet(m *mover, x *seat, o *mover, y *seat) (a, b *mover, ok bool) {
-	if m.compare(o) > 0 {
-		m, x, o, y = o, y, m, x
+func meet(x, y *seat) (a, b *seat, ok bool) {
+	if x.compare(y) > 0 {
+		x, y = y, x
 	}
 	switch {
-	case m == o || x.lost || y.lost:
+	case x == y || x.lost || y.lost:
 		return nil, nil, false
 	case x.sides&selected != 0 && y.sides&partner != 0:
-		return m, o, true
+		return x, y, true
 	case y.sides&selected != 0 && x.sides&partner != 0:
-		return o, m, true
+		return y, x, true
 	}
 	return nil, nil, false
 }
@@ -73,11 +73,11 @@ func (s *Second) judgePairs(r Round, events []track.Event) []track.Event {
 	s.meetings = 0
 	for _, m := range s.moved {
 		for _, x := range m.seats {
-			events = s.part(m, x, r, events)
+			events = s.part(x, r, events)
 		}
 		for _, x := range m.seats {
 			if !x.lost {
-				events = s.join(m, x, r, events)
+				events = s.join(x, r, events)
 			}
 		}
 	}
@@ -86,34 +86,33 @@ func (s *Second) judgePairs(r Round, events []track.Event) []track.Event {
 
 // part ends the pairs of an object whose distance is too large, or which the rule no longer
 // selects.
-func (s *Second) part(m *mover, x *seat, r Round, events []track.Event) []track.Event {
+func (s *Second) part(x *seat, r Round, events []track.Event) []track.Event {
 	for i := 0; i < len(x.pairs); {
 		p := x.pairs[i]
-		o := p.other(m)
-		y := o.seat(x.id)
-		metres := distance(m, o)
-		if _, _, ok := meet(m, x, o, y); ok && metres <= x.of.near.Exit() {
+		y := p.other(x)
+		metres := distance(x.mover, y.mover)
+		if _, _, ok := meet(x, y); ok && metres <= x.of.near.Exit() {
 			i++
 			continue
 		}
-		events = append(events, p.event(track.NearEnd, x.id, metres, p.why(x, y, true), r))
+		events = append(events, p.event(track.NearEnd, metres, why(x, y, true), r))
 		s.changes.Ended = append(s.changes.Ended, p.latch)
-		p.unlink(x, y)
+		p.unlink()
 	}
 	return events
 }
 
 // why returns why and when a pair begins or ends: as the rule took or let go one of them, or as
 // they moved.
-func (p *pair) why(x, y *seat, ends bool) instant {
+func why(x, y *seat, ends bool) instant {
 	for _, of := range []*seat{x, y} {
 		if ends && of.lost || !ends && of.fresh {
 			return of.why
 		}
 	}
-	w := p.a.when
-	if !p.a.moved || p.b.moved && p.b.when.at > w.at {
-		w = p.b.when
+	w := x.when // x has moved
+	if y.moved && y.when.at > w.at {
+		w = y.when
 	}
 	switch {
 	case w.reason != track.RuleAdded:
@@ -124,52 +123,49 @@ func (p *pair) why(x, y *seat, ends bool) instant {
 	return w
 }
 
-func (p *pair) unlink(x, y *seat) {
+func (p *pair) unlink() {
 	is := func(other *pair) bool { return other == p }
-	x.pairs = slices.DeleteFunc(x.pairs, is)
-	y.pairs = slices.DeleteFunc(y.pairs, is)
+	p.a.pairs, p.b.pairs = slices.DeleteFunc(p.a.pairs, is), slices.DeleteFunc(p.b.pairs, is)
 }
 
 // link lists a pair for both objects.
-func (p *pair) link(id string) {
-	for _, m := range []*mover{p.a, p.b} {
-		x := m.seat(id)
-		at, _ := slices.BinarySearchFunc(x.pairs, p.other(m), partners(m))
+func (p *pair) link() {
+	for _, x := range []*seat{p.a, p.b} {
+		at, _ := slices.BinarySearchFunc(x.pairs, p.other(x), partners(x))
 		x.pairs = slices.Insert(x.pairs, at, p)
 	}
 }
 
 // candidate is an object within the distance of a rule.
 type candidate struct {
-	*mover
-	seat   *seat
+	*seat
 	metres float64
 }
 
 // join begins pairs of an object: with the nearest ones first.
-func (s *Second) join(m *mover, x *seat, r Round, events []track.Event) []track.Event {
+func (s *Second) join(x *seat, r Round, events []track.Event) []track.Event {
 	if len(x.pairs) >= MaxNear || s.meetings >= maxMeetings {
 		s.crowded++
 		return events
 	}
-	s.look(m, x)
+	if s.look(x); len(s.found) == 0 {
+		return events
+	}
 	slices.SortFunc(s.found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.metres, b.metres), a.mover.compare(b.mover))
+		return cmp.Or(cmp.Compare(a.metres, b.metres), a.compare(b.seat))
 	})
-	for i := range s.found {
-		c := &s.found[i]
-		if len(x.pairs) >= MaxNear || len(c.seat.pairs) >= MaxNear || s.meetings >= maxMeetings {
+	for _, y := range s.found {
+		if len(x.pairs) >= MaxNear || len(y.pairs) >= MaxNear || s.meetings >= maxMeetings {
 			s.crowded++
 			continue
 		}
 		s.meetings++
-		p := &pair{}
-		p.a, p.b, _ = meet(m, x, c.mover, c.seat)
-		w := p.why(x, c.seat, false)
-		p.latch = Latch{Name: p.name(x.id), Begun: r.Number, Since: w.at}
-		p.link(x.id)
+		p, w := &pair{}, why(x, y.seat, false)
+		p.a, p.b, _ = meet(x, y.seat)
+		p.latch = Latch{Name: p.name(), Begun: r.Number, Since: w.at}
+		p.link()
 		s.changes.Begun = append(s.changes.Begun, p.latch)
-		events = append(events, p.event(track.NearBegin, x.id, c.metres, w, r))
+		events = append(events, p.event(track.NearBegin, y.metres, w, r))
 	}
 	clear(s.found)
 	s.found = s.found[:0]
@@ -177,11 +173,11 @@ func (s *Second) join(m *mover, x *seat, r Round, events []track.Event) []track.
 }
 
 // look finds the objects that are near one, and not in a pair with it yet.
-func (s *Second) look(m *mover, x *seat) {
+func (s *Second) look(x *seat) {
 	metres := x.of.near.Metres
-	metric := geometry.MetricAt(m.point)
+	metric := geometry.MetricAt(x.point)
 	left := maxLooked
-	around(x.of, m.point, metres, func(c cell) bool {
+	around(x.of, x.point, metres, func(c cell) bool {
 		lists := s.grid[c]
 		if lists == nil {
 			return true
@@ -191,16 +187,16 @@ func (s *Second) look(m *mover, x *seat) {
 			if side == 1 && x.sides&selected == 0 || side == 0 && x.sides&partner == 0 {
 				continue
 			}
-			for _, o := range list {
+			for _, y := range list {
 				if left--; left < 0 {
 					s.crowded++
 					return false
 				}
-				if side == 0 && x.sides&selected != 0 && o.seat(x.id).sides&partner != 0 || metric.To(o.point) > 1.01*metres {
+				if y == x || side == 0 && x.sides&selected != 0 && y.sides&partner != 0 || metric.To(y.point) > 1.01*metres {
 					continue
 				}
-				if d := distance(m, o); o != m && d <= metres && !x.has(m, o) {
-					s.found = append(s.found, candidate{o, o.seat(x.id), d})
+				if d := distance(x.mover, y.mover); d <= metres && !x.has(y) {
+					s.found = append(s.found, candidate{y, d})
 				}
 			}
 		}
@@ -209,16 +205,16 @@ func (s *Second) look(m *mover, x *seat) {
 }
 
 // has reports whether two objects are a pair.
-func (x *seat) has(m, o *mover) bool {
-	_, known := slices.BinarySearchFunc(x.pairs, o, partners(m))
+func (x *seat) has(y *seat) bool {
+	_, known := slices.BinarySearchFunc(x.pairs, y, partners(x))
 	return known
 }
 
 // name returns the name of the latch, of tokens as in subjects.
-func (p *pair) name(id string) string {
+func (p *pair) name() string {
 	b := append(make([]byte, 0, 96), "near/"...)
-	b = subjects.AppendToken(b, id)
-	for _, m := range []*mover{p.a, p.b} {
+	b = subjects.AppendToken(b, p.a.rule.ID)
+	for _, m := range []*seat{p.a, p.b} {
 		b = subjects.AppendToken(append(b, '/'), m.fleet)
 		b = subjects.AppendToken(append(b, '/'), m.id)
 	}
@@ -226,9 +222,9 @@ func (p *pair) name(id string) string {
 }
 
 // event returns an event of a pair. An end is not before its begin.
-func (p *pair) event(kind track.Kind, id string, metres float64, w instant, r Round) track.Event {
+func (p *pair) event(kind track.Kind, metres float64, w instant, r Round) track.Event {
 	return track.Event{
-		Kind: kind, Reason: w.reason, Rule: id, Fleet: p.a.fleet, ID: p.a.id, Props: p.a.props, Point: p.a.point,
+		Kind: kind, Reason: w.reason, Rule: p.a.rule.ID, Fleet: p.a.fleet, ID: p.a.id, Props: p.a.props, Point: p.a.point,
 		At: max(w.at, p.latch.Since), Time: w.time, Since: p.latch.Since, Arrived: r.At,
 		Seq: r.Number, Visit: p.latch.Begun, Several: &track.Several{
 			Metres: metres, Other: &track.Party{Fleet: p.b.fleet, ID: p.b.id, Props: p.b.props, Point: p.b.point},
@@ -243,8 +239,10 @@ func (s *Second) restorePair(l Latch) {
 		return
 	}
 	a, b := s.movers[object{names[1], names[2]}], s.movers[object{names[3], names[4]}]
-	if a == nil || b == nil || a == b || a.seat(names[0]) == nil || b.seat(names[0]) == nil {
+	if a == nil || b == nil || a == b {
 		return
 	}
-	(&pair{a, b, l}).link(names[0])
+	if x, y := a.seat(names[0]), b.seat(names[0]); x != nil && y != nil {
+		(&pair{x, y, l}).link()
+	}
 }

@@ -215,7 +215,7 @@ func (s *Second) Settle(r Round) (all []Latch) {
 	for _, m := range s.movers {
 		for _, x := range m.seats {
 			for _, p := range x.pairs {
-				if p.a == m {
+				if p.a == x {
 					all = append(all, p.latch)
 				}
 			}
