@@ -123,8 +123,8 @@ func (s *Shard) describe(o *object) Object {
 		Time: o.time, Arrived: o.arrived, State: o.state(),
 		Accuracy: o.accuracy(), Speed: o.speed(), Heading: o.heading(), Altitude: o.altitude(),
 	}
-	for _, m := range s.membersOf(o) {
-		set := o.era.view.find(m.set)
+	for _, packed := range s.visits.list(o) {
+		set, m := &o.era.view.Sets[packed.set], packed.unpack(o.era.view, o.seq)
 		d.Fences = append(d.Fences, Visit{
 			Set: set.Name, Fence: set.Snapshot.Fence(m.ref), Since: m.since, Visit: m.visit(),
 		})
@@ -137,7 +137,9 @@ func (s *Shard) describe(o *object) Object {
 
 func (s *Shard) describePending(o *object, p *pending) Pending {
 	set := o.era.view.find(p.set)
-	member := slices.ContainsFunc(s.membersOf(o), func(m membership) bool { return m.compare(p.set, p.ref) == 0 })
+	member := slices.ContainsFunc(s.visits.list(o), func(m packed) bool {
+		return m.ref == p.ref && o.era.view.Sets[m.set].ID == p.set
+	})
 	d := Pending{Set: set.Name, Fence: set.Snapshot.Fence(p.ref), Enter: !member, At: p.at, Fixes: int(p.fixes)}
 	if p.timed() {
 		d.Due = p.due

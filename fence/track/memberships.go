@@ -134,7 +134,8 @@ func class(room int) int {
 	return 2*high + room>>max(high-2, 0)&1
 }
 
-// membersOf returns the memberships of an object. They are valid until it is called again.
+// membersOf returns the memberships of an object. They are valid until it is called again. Queries
+// do without it, as several may run at once.
 func (s *Shard) membersOf(o *object) []membership {
 	s.was = trim(s.was)[:0]
 	for _, p := range s.visits.list(o) {

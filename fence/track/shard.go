@@ -9,7 +9,8 @@ import (
 )
 
 // Shard holds the state of some objects and folds what happens into events.
-// One goroutine at a time may use it.
+// One goroutine at a time may use it. Only queries may run side by side: Get, LastFix, Select,
+// AppendDots, Name, Len and Silent.
 //
 // An object is a member of a fence of its view: one that holds its stored position, or one that
 // the policy has not confirmed that it left. An object's view is the shard's, or an earlier one
