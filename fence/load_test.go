@@ -123,7 +123,8 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// loadedCity has the real sets with indexes of the default kind. Its readers share it, and never edit it.
+// loadedCity returns the real sets with indexes of the default kind. Its callers share them, and do
+// not edit them.
 var loadedCity = sync.OnceValues(func() (*fence.Catalog, error) {
 	catalog, _, err := fence.LoadDir(os.DirFS(cityDir), fence.Options{})
 	return catalog, err
