@@ -49,15 +49,15 @@ type Local struct {
 	name string
 
 	// Guarded by mu.
-	room     sync.Cond // the inbox has become shorter
-	closed   bool
-	lastKey  uint64 // of a subscription
-	inbox    []localMsg
-	waiting  int64 // bytes of inbox and of the batch that is running
-	draining bool  // one goroutine is running the callbacks
-	waiters  int   // goroutines in awaitRoom: one of them can take over
-	deferred []*Local
-	behind   []laggard
+	room      sync.Cond // the inbox has become shorter
+	closed    bool
+	lastKey   uint64 // of a subscription
+	inbox     []localMsg
+	waiting   int64 // bytes of inbox and of the batch that is running
+	draining  bool  // one goroutine is running the callbacks
+	waiters   int   // goroutines in awaitRoom: one of them can take over
+	deferred  []*Local
+	congested []congestedClient
 
 	watching atomic.Bool // set by Congested
 

@@ -121,8 +121,8 @@ const (
 	paceBytes = 1 << 20
 )
 
-// laggard is a network client with more than congestedAt bytes pending.
-type laggard struct {
+// congestedClient is a network client with more than congestedAt bytes pending.
+type congestedClient struct {
 	*client
 	since   time.Time // of the present paceTime
 	written uint64    // at that time
@@ -138,9 +138,9 @@ func (l *Local) Congested() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	congested, now := false, time.Now()
-	l.behind = slices.DeleteFunc(l.behind, func(g laggard) bool { return !g.isBehind() })
-	for i := range l.behind {
-		g := &l.behind[i]
+	l.congested = slices.DeleteFunc(l.congested, func(c congestedClient) bool { return !c.isCongested() })
+	for i := range l.congested {
+		g := &l.congested[i]
 		g.update(now)
 		congested = congested || !g.slow
 	}
@@ -150,33 +150,33 @@ func (l *Local) Congested() bool {
 // watch adds clients with much pending output to the list that Congested checks.
 func (l *Local) watch(clients []*client) {
 	for _, c := range clients {
-		g := laggard{client: c}
-		if !g.isBehind() {
+		g := congestedClient{client: c}
+		if !g.isCongested() {
 			continue
 		}
 		g.update(time.Now())
 		l.mu.Lock()
-		if !slices.ContainsFunc(l.behind, func(other laggard) bool { return other.client == c }) {
-			l.behind = append(l.behind, g)
+		if !slices.ContainsFunc(l.congested, func(other congestedClient) bool { return other.client == c }) {
+			l.congested = append(l.congested, g)
 		}
 		l.mu.Unlock()
 	}
 }
 
-func (g *laggard) isBehind() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.reason == 0 && g.out.pending >= min(congestedAt, g.srv.cfg().MaxPending/2)
+func (c *congestedClient) isCongested() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reason == 0 && c.out.pending >= min(congestedAt, c.srv.cfg().MaxPending/2)
 }
 
 // update judges the client at the end of each paceTime.
-func (g *laggard) update(now time.Time) {
-	if now.Sub(g.since) < paceTime {
+func (c *congestedClient) update(now time.Time) {
+	if now.Sub(c.since) < paceTime {
 		return
 	}
-	g.mu.Lock()
-	written := g.out.written
-	g.mu.Unlock()
-	g.slow = !g.since.IsZero() && written-g.written < paceBytes
-	g.since, g.written = now, written
+	c.mu.Lock()
+	written := c.out.written
+	c.mu.Unlock()
+	c.slow = !c.since.IsZero() && written-c.written < paceBytes
+	c.since, c.written = now, written
 }

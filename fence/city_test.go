@@ -16,11 +16,13 @@ import (
 func TestRealData(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(27, 28))
-	for set := range loadCity(t, fence.DefaultKind).All() {
+	for set := range sharedCity(t).All() {
 		reference := set.Snapshot()
-		others := map[fence.Kind]*fence.Snapshot{}
+		others := map[fence.Kind]*fence.Snapshot{fence.DefaultKind: reference}
 		for _, kind := range fence.Kinds() {
-			others[kind] = reindexed(t, reference, kind)
+			if kind != fence.DefaultKind {
+				others[kind] = reindexed(t, reference, kind)
+			}
 		}
 		var boxes []geometry.Box
 		for _, f := range reference.All() {
@@ -103,7 +105,7 @@ func cityPoints(rng *rand.Rand, s *fence.Snapshot, n int) []geometry.Point {
 func TestOutlinesOfRealData(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(29, 30))
-	for set := range loadCity(t, fence.DefaultKind).All() {
+	for set := range sharedCity(t).All() {
 		all, quick := reindexed(t, set.Snapshot(), fence.KindBrute), set.Snapshot()
 		for _, p := range cityPoints(rng, all, 60/sampling.Slowdown) {
 			by := []float64{1e-6, 1e-4, 1e-2}[rng.IntN(3)]

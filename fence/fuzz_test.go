@@ -10,6 +10,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
+	"paddock/fence/internal/sampling"
 )
 
 // FuzzReadGeoJSON: whatever the bytes, no panic and an error that names the file, or a
@@ -71,7 +72,7 @@ func FuzzEdits(f *testing.F) {
 		t.Parallel()
 		rng := rand.New(rand.NewPCG(a, b))
 		var areas []geometry.MultiPolygon
-		for range 1 + rng.IntN(80) {
+		for range 1 + rng.IntN(80/sampling.Slowdown) {
 			areas = append(areas, append(randomArea(rng), geometry.Polygon{square(rng.Float64()*9, 0, 1)}))
 		}
 		gone := fence.Ref(rng.IntN(len(areas)))

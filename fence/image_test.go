@@ -147,6 +147,7 @@ func TestImageIsRefused(t *testing.T) {
 
 // Every bit counts, wherever it is.
 func TestImageOfOneWrongBit(t *testing.T) {
+	t.Parallel()
 	whole := imageOf(t, documentSet(t, imageDocument, Options{}), "note")
 	for i := range whole {
 		b := bytes.Clone(whole)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -120,6 +121,26 @@ func TestSlug(t *testing.T) {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
+}
+
+// loadedCity returns the real sets with indexes of the default kind. Its callers share them, and do
+// not edit them.
+var loadedCity = sync.OnceValues(func() (*fence.Catalog, error) {
+	catalog, _, err := fence.LoadDir(os.DirFS(cityDir), fence.Options{})
+	return catalog, err
+})
+
+// sharedCity returns the city. It skips the test where there is none.
+func sharedCity(tb testing.TB) *fence.Catalog {
+	tb.Helper()
+	if _, err := os.Stat(cityDir); err != nil {
+		tb.Skipf("no real data: %v", err)
+	}
+	catalog, err := loadedCity()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return catalog
 }
 
 func loadCity(tb testing.TB, kind fence.Kind) *fence.Catalog {

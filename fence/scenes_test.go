@@ -324,7 +324,7 @@ func TestScenesEdited(t *testing.T) {
 					s := newSetOf(t, o, sc.areas...)
 					before := s.Snapshot()
 					bytes := before.Stats().Bytes
-					for _, i := range some(rng, rng.Perm(len(sc.areas)), 12) {
+					for _, i := range some(rng, rng.Perm(len(sc.areas)), 2+10/sampling.Slowdown) {
 						key := fmt.Sprint(i)
 						putArea(t, s, key, sc.areas[rng.IntN(len(sc.areas))])
 						s.Delete("other")

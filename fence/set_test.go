@@ -233,6 +233,7 @@ func TestFindingsGoWithTheirFence(t *testing.T) {
 // TestReadersNeverWait runs readers beside a writer. Every snapshot must be consistent in
 // itself: fence i is a square around i that is there or not, and may carry any generation.
 func TestReadersNeverWait(t *testing.T) {
+	t.Parallel()
 	for _, kind := range fence.Kinds() {
 		s := mustSet(t, fence.Options{Kind: kind})
 		done := make(chan struct{})

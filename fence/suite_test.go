@@ -96,7 +96,7 @@ func testEmptySet(t *testing.T, kind fence.Kind) {
 // that hold each point by exact arithmetic.
 var hardQuestions = sync.OnceValues(func() (areas []geometry.MultiPolygon, answers map[geometry.Point][]fence.Ref) {
 	rng := rand.New(rand.NewPCG(15, 16))
-	for range 60 {
+	for range 20 + 40/sampling.Slowdown {
 		areas = append(areas, randomArea(rng))
 	}
 	answers = map[geometry.Point][]fence.Ref{}

@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// The answers of a single server about clusters, accounts and JetStream follow.
+// A server of this package has no routes, gateways, leaf nodes and JetStream. Monitoring tools ask
+// for them all the same. Each endpoint below checks its parameters as the protocol's reference
+// server does, so that a wrong one is refused, and then answers that there are none.
 
 type routez struct {
 	ID     string    `json:"server_id"`

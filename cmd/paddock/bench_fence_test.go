@@ -11,7 +11,12 @@ import (
 // A platform answers the same points by every door.
 func TestBenchFenceDoors(t *testing.T) {
 	t.Parallel()
-	p := startUp(t, "demo", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0", "--vehicles", "10")
+	dir := t.TempDir()
+	town := `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"name":"town"},"geometry":{"type":"Polygon","coordinates":[[[13,52],[14,52],[14,53],[13,53],[13,52]]]}}]}`
+	if err := os.WriteFile(filepath.Join(dir, "districts.geojson"), []byte(town), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startUp(t, "up", "--sets", dir, "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
 	defer p.terminate(t)
 	bodies := filepath.Join(t.TempDir(), "bodies")
 	if err := os.WriteFile(bodies, []byte(`{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`), 0o600); err != nil {

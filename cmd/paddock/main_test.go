@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +29,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
 			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.data")
@@ -35,6 +37,19 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// refuse is the script command for a command line that is wrong in itself. It runs the line within
+// the test, which is much cheaper than a process, and fails the script if the exit code is not that
+// of a mistake in the usage. The line sees neither the files nor the environment of the script.
+func refuse(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("unsupported: ! refuse")
+	}
+	c := &console{Stdin: strings.NewReader(""), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
+	if code := run(args, c); code != exitUsage {
+		ts.Fatalf("paddock %s: exit code %d, want %d", strings.Join(args, " "), code, exitUsage)
+	}
 }
 
 // leakChecked fails a run of tests that leaves a goroutine behind. What its processes keep in

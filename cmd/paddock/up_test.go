@@ -156,7 +156,7 @@ func TestDemoProcess(t *testing.T) {
 }
 
 func runDemo(t *testing.T, via string) {
-	p := startUp(t, "demo", "--vehicles", "100", "--every", "200ms", "--initial", "enter", "--via", via,
+	p := startUp(t, "demo", "--vehicles", "400", "--every", "500ms", "--initial", "enter", "--via", via,
 		"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
 	stream := p.events(t)
 	kinds := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"paddock/fence/geometry"
 )
 
-// ringDefect is what is wrong with the way in which a ring is written.
+// ringDefect is a fault in the notation of a ring, such as a ring that is not closed.
 type ringDefect struct {
 	part, ring int
 	code       Code
@@ -51,10 +51,11 @@ func (r *coordinateReader) path() string {
 	return b.String()
 }
 
-// each calls read for each element of the array that is due, and keeps the place.
-func (r *coordinateReader) each(due string, read func() error) error {
+// each reads an array: it calls read for each element, and keeps the place. want describes the
+// array in the error for a value that is none.
+func (r *coordinateReader) each(want string, read func() error) error {
 	if r.kind() != '[' {
-		return r.fail("is %s, not %s", shape(r.data[min(r.pos, len(r.data)):]), due)
+		return r.fail("is %s, not %s", shape(r.data[min(r.pos, len(r.data)):]), want)
 	}
 	r.pos++
 	r.place = append(r.place, 0)
@@ -132,8 +133,8 @@ func (r *coordinateReader) ring(part, index int) (geometry.Ring, error) {
 	return slices.Clone(r.scratch), nil
 }
 
-// plain reads the positions after the one that has been read which are written as most are,
-// ,[lon,lat] without white space, and leaves all that needs a closer look to position.
+// plain reads positions in the usual form, ,[lon,lat] without white space, after one that has been
+// read. It stops before the first position in another form, or out of range: position reads that.
 //
 // hot: BenchmarkRead.
 func (r *coordinateReader) plain() {

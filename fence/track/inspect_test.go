@@ -8,8 +8,8 @@ import (
 	"paddock/fence/track"
 )
 
-// TestQueriesSideBySide asks for objects in different fences from several goroutines, under the race
-// detector in make check: each answer has the fence of its object.
+// TestQueriesSideBySide asks for objects in different fences from several goroutines: each answer
+// has the fence of its object.
 func TestQueriesSideBySide(t *testing.T) {
 	const objects = 16
 	w := newWorld(t, track.Options{})

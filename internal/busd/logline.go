@@ -16,10 +16,10 @@ import (
 // levelFatal is the level of the line that ends the program.
 const levelFatal = slog.LevelError + 4
 
-// lineTime is how a line begins behind the process id.
+// lineTime is the format of the time, which follows the process id.
 const lineTime = "2006/01/02 15:04:05.000000"
 
-// lineHandler writes the log lines that tools wait for:
+// lineHandler writes log lines in the form of nats-server, which tools parse:
 //
 //	[pid] 2006/01/02 15:04:05.000000 [INF] 10.0.0.1:5222 - cid:7 - text key=value
 //
@@ -33,11 +33,11 @@ type lineHandler struct {
 	group  string
 }
 
-// lineOutput is what handlers of one logger share.
+// lineOutput is the output that all handlers of one logger share.
 type lineOutput struct {
 	pid string
 
-	mu     sync.Mutex // guards what follows, and keeps lines whole
+	mu     sync.Mutex // guards the fields below, and keeps lines whole
 	w      io.Writer
 	colors bool
 	log    Log
@@ -76,7 +76,7 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &c
 }
 
-// add puts an attribute where it appears in the line.
+// add adds an attribute: client and cid to the prefix, all others to the end of the line.
 func (h *lineHandler) add(a slog.Attr) {
 	value := a.Value.Resolve()
 	switch key := h.group + a.Key; {
@@ -96,7 +96,8 @@ func (h *lineHandler) add(a slog.Attr) {
 	}
 }
 
-// quoted keeps a value to one word on one line.
+// quoted returns a value as one word on one line: in quotes if it is empty, or contains a space, a
+// = or a character that needs an escape.
 func quoted(s string) string {
 	if plain := strconv.Quote(s); len(plain) != len(s)+2 || s == "" {
 		return plain

@@ -12,7 +12,7 @@ import (
 	"paddock/load"
 )
 
-// Codec makes load with requests over HTTP/1. It is used by its address, and for one run.
+// Codec sends requests and reads answers of HTTP/1. A pointer to it is the load.Codec of one run.
 type Codec struct {
 	// Requests makes the requests to send.
 	Requests Requests
@@ -32,7 +32,7 @@ func (c *Codec) Thread(part, of int) load.Thread {
 	return t
 }
 
-// pausing is a thread whose requests bring the pauses before them.
+// pausing is a thread whose source also sets the pauses before the requests.
 type pausing struct {
 	*thread
 	Pauser
@@ -51,14 +51,14 @@ func (t *thread) Session() load.Session { return &session{thread: t} }
 
 // Requests makes the requests of a run. It is safe for any number of goroutines.
 type Requests interface {
-	// Thread returns the source of thread part of so many.
+	// Thread returns the source of one thread: its number is part, of so many threads.
 	Thread(part, of int) Source
 }
 
 // Source makes the requests of one thread. It belongs to one goroutine.
 type Source interface {
-	// Make gives request number k of the run. It is valid until the next call. The
-	// errors load.ErrNotYet and load.ErrOver say that there is none.
+	// Make returns request number k of the run, which is valid until the next call. The error
+	// load.ErrNotYet means that there is none yet, load.ErrOver that there are no more.
 	Make(k int64) (Message, error)
 }
 

@@ -13,19 +13,20 @@ import (
 )
 
 const (
-	// behind is the delay of the link from which it counts as congested: an answer in one piece,
-	// and the body that goes with the head of a longer one, would queue in front of later bytes, of
-	// other tunnels too. Streams take turns and yield.
-	behind = 20 * time.Millisecond
-	// maxAhead is how much goes ahead of streams when there is room, of an answer that is
-	// one, and minAhead when there is not.
+	// congestedAfter is the age of the oldest unsent byte from which the link counts as congested.
+	// The bytes of one frame are sent together, before those of other tunnels. Streams take turns,
+	// so on a congested link more of an answer becomes a stream.
+	congestedAfter = 20 * time.Millisecond
+	// maxAhead bounds the part of a streamed answer's body in the frame of its head; minAhead does
+	// so on a congested link.
 	maxAhead, minAhead = message.MaxRecord / 2, message.MinSmall
 )
 
-// ahead is how much of an answer goes over the link at once: whole, with its head, up to
-// small bytes, and of the body of one that goes on as a stream, up to first.
+// ahead returns two bounds of the first frame of an answer, in bytes. An answer up to small, with
+// its head, is sent whole in that frame. A longer one becomes a stream, and up to first bytes of
+// its body are in the frame.
 func (c *Client) ahead(link *wire.Conn, h *h1.Head) (small, first int) {
-	if h.Length >= 0 && h.Length <= minAhead || link.OldestUnsent() < behind {
+	if h.Length >= 0 && h.Length <= minAhead || link.OldestUnsent() < congestedAfter {
 		return c.smallMax(), maxAhead
 	}
 	return min(c.smallMax(), 2*minAhead), minAhead
@@ -54,7 +55,7 @@ func (v *visit) answerRequest(r *wire.Request) error {
 	return v.answerLong(r, toHead, first)
 }
 
-// answerWhole is for a body that is short.
+// answerWhole sends a short body and its head in one frame.
 func (v *visit) answerWhole(r *wire.Request, toHead bool, small int) error {
 	v.text = h1.AppendAnswerHead(v.text[:0], &v.resp, toHead, 0)
 	v.out = message.AppendAnswer(v.out, v.text, nil)
@@ -73,8 +74,9 @@ func (v *visit) answerWhole(r *wire.Request, toHead bool, small int) error {
 	}
 }
 
-// answerLong is for a body that is long, or may be: the available part goes with the head, up to
-// most bytes. A body that turns out to be complete is sent whole.
+// answerLong sends a body that is long, or of unknown length: the available part in the frame of
+// the head, up to most bytes, and the rest as a stream. If the available part is the whole body,
+// there is no stream.
 func (v *visit) answerLong(r *wire.Request, toHead bool, most int) error {
 	v.body.stay = true
 	first := relay.Records.Get().(*relay.Record)

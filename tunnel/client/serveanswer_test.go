@@ -35,7 +35,7 @@ func TestAheadOfStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		time.Sleep(behind - 1)
+		time.Sleep(congestedAfter - 1)
 		is("not yet", 30_000, message.MaxSmall, maxAhead)
 		time.Sleep(time.Nanosecond)
 		is("behind", 30_000, 2*minAhead, minAhead)

@@ -80,23 +80,33 @@ func (c *s2Coverer) cover(dst []s2Covered, e *Entry) []s2Covered {
 		dst = c.faces(dst, e, i)
 	}
 	for level := 0; level < c.zoom; level++ {
-		whole := len(dst)
-		c.next.reset()
-		for _, o := range c.now.cells {
-			for _, id := range o.id.Children() {
-				dst = c.next.sort(dst, e, o.part, id, c.now.edges[o.from:o.to])
-			}
-		}
-		if n := len(dst) - from + len(c.next.cells); n > maxCells && n > len(c.now.cells) {
-			dst = dst[:whole]
+		finer, fits := c.divide(dst, e, from)
+		if !fits {
 			break
 		}
+		dst = finer
 		c.now, c.next = c.next, c.now
 	}
 	for _, o := range c.now.cells {
 		dst = append(dst, s2Covered{id: o.id, part: o.part})
 	}
 	return dst
+}
+
+// divide makes the next level: dst gets those of its cells that are inside. It reports false as
+// soon as the covering, which begins at dst[from], would have too many cells.
+func (c *s2Coverer) divide(dst []s2Covered, e *Entry, from int) (finer []s2Covered, fits bool) {
+	c.next.reset()
+	most := max(maxCells, len(c.now.cells))
+	for _, o := range c.now.cells {
+		for _, id := range o.id.Children() {
+			dst = c.next.sort(dst, e, o.part, id, c.now.edges[o.from:o.to])
+		}
+		if len(dst)-from+len(c.next.cells) > most {
+			return nil, false
+		}
+	}
+	return dst, true
 }
 
 // faces begins with the cells of level 0.

@@ -5,7 +5,8 @@ import (
 	"paddock/wire/protocol"
 )
 
-// begin allocates a slot for work of ours.
+// begin allocates a slot for a request or a stream of this side, and returns its number on the
+// wire. Until the HELLO of the peer has arrived, the limits are the protocol's own for that time.
 func (m *Machine) begin(f form) (frame.Slot, *slot, error) {
 	limit := frame.LimitInflight.Before
 	switch {
@@ -27,8 +28,8 @@ func (m *Machine) begin(f form) (frame.Slot, *slot, error) {
 	return frame.MakeSlot(m.role, index, s.generation), s, nil
 }
 
-// Request sends a request; with more, its body goes on with Data. meta is a map
-// as AppendMeta writes it, or nil.
+// Request sends a request, and returns the slot of its answer. With more, the rest of the body
+// follows with Data. meta is a map as AppendMeta writes it, or nil.
 func (m *Machine) Request(kind uint32, meta, body []byte, more bool) (frame.Slot, error) {
 	f := frame.Frame{Type: frame.REQ, Kind: kind, Body: body}
 	f.SetMeta(meta)
@@ -51,9 +52,10 @@ func (m *Machine) Request(kind uint32, meta, body []byte, more bool) (frame.Slot
 	return id, nil
 }
 
-// Open opens a stream. flags are FlagEnd, FlagConfirm or both; first is data that goes along, as a
-// whole or not at all (ErrNoCredit, ErrTooLarge). credit is the peer's first credit, 0 for our
-// HELLO's.
+// Open opens a stream. flags are FlagEnd, FlagConfirm, both or none. first is data in the same
+// frame: if it does not fit as a whole, Open fails with ErrNoCredit or ErrTooLarge and sends
+// nothing. credit is the number of bytes that the peer may send at first; 0 stands for the number
+// in the HELLO of this side.
 func (m *Machine) Open(kind uint32, flags frame.Flags, credit uint32, meta, first []byte) (frame.Slot, error) {
 	f := frame.Frame{Type: frame.OPEN, Flags: flags & (frame.FlagEnd | frame.FlagConfirm), Kind: kind, Credit: credit, Body: first}
 	f.SetMeta(meta)
