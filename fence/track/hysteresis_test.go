@@ -328,6 +328,20 @@ func TestANewPolicy(t *testing.T) {
 	expect(t, w.line("4 at 5"), "exit a 3s move")
 }
 
+// A deadline before a new policy is met by the old one, also where a fix comes first that finds the
+// object silent.
+func TestADeadlineBeforeANewPolicyAndASilence(t *testing.T) {
+	side := 200 * metre
+	w := newWorld(t, track.Options{}, square("a", -side, -side/2, side))
+	w.policy = &track.Policy{EnterAfter: 10 * time.Second, TTL: time.Minute}
+	w.shard.SetView(w.view(), 0)
+	settled(w.shard, nil)
+	expect(t, w.line("0 at 10")+w.line("1 at -10"), "")
+	w.policy = &track.Policy{Fixes: 3, TTL: time.Minute}
+	w.shard.SetView(w.view(), 20_000)
+	expect(t, w.line("100 at 10"), "enter a 500ms move, exit a 1m1s ttl")
+}
+
 // Options take the place of the policies of all sets.
 func TestOptionsGoBeforePolicies(t *testing.T) {
 	policy := &track.Policy{TTL: time.Hour, MaxGap: time.Hour, Initial: track.InitialEnter}

@@ -63,7 +63,7 @@ var mutations = []mutation{
 	{"time alone does not confirm", "pending.go", "return p.enough && p.due != 0", "return p.due != 0"},
 	{"a timer waits for its time", "timers.go", "confirmed := p.timed() && p.due <= due", "confirmed := p.timed()"},
 	{"new fences come before later deadlines", "timers.go", "s.era.at < o.due", "false"},
-	{"deadlines come before later silence", "timers.go", "if events = s.fire(o, o.arrived+ttl, events); o.arrived+ttl <= s.now {", "if o.arrived+ttl <= s.now {"},
+	{"deadlines come before later silence", "silence.go", "	events = s.fire(o, at, events)\n", ""},
 	{"a TTL ends the visits to its sets alone", "silence.go", "all || t > 0 && t <= ttl {", "all || t >= 0 {"},
 	{"a TTL ends pending changes of its sets", "silence.go", "!all && (t == 0 || t > ttl) {", "!all && t >= 0 {"},
 	{"a TTL has its time", "silence.go", "	at := o.arrived + ttl\n	for", "	at := s.now\n	for"},

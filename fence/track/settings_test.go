@@ -86,6 +86,10 @@ var settingTales = []struct{ name, policy, properties, lines string }{
 		3 at -10 up 70
 		4 at 10
 		5 at 10 up 70 -> exit a 5s move`},
+	{"a change by the altitude alone has the time of the position", `"raw"`, `{"paddock:floor":50}`, `
+		0 at -10 up 70 -> enter a 0s initial
+		1 at 10
+		2 at -10 up 10 -> exit a 2s move`},
 	{"without an altitude a pending change waits", `{"fixes":2}`, `{"paddock:floor":50}`, `
 		0 at 10 up 70
 		1 at -10 up 70

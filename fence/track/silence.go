@@ -88,14 +88,16 @@ func (s *Shard) nextSilence() (o *object, ttl, at Millis) {
 	return o, ttl, at
 }
 
-// endSilently brings an object to the shard's era, if that began before its silence, does what is
-// due by then, and ends its visits.
+// endSilently does what is due for an object before its silence, brings it to the shard's era, if
+// that began before its silence, and ends its visits.
 func (s *Shard) endSilently(o *object, ttl Millis, events []Event) []Event {
-	if at := o.arrived + ttl; s.era.at < at {
+	at := o.arrived + ttl
+	events = s.fire(o, at, events)
+	if s.era.at < at {
 		events = s.fire(o, at, s.renew(o, events))
-		if o.arrived+ttl != at { // a fix that waited has come
-			return events
-		}
+	}
+	if o.arrived+ttl != at { // a fix that waited has come
+		return events
 	}
 	return s.silence(o, ttl, events)
 }

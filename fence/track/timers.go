@@ -80,9 +80,7 @@ func (s *Shard) catchUp(o *object, events []Event) []Event {
 		if o.silent() || o.arrived+ttl > s.now {
 			break
 		}
-		if events = s.fire(o, o.arrived+ttl, events); o.arrived+ttl <= s.now {
-			events = s.endSilently(o, ttl, events)
-		}
+		events = s.endSilently(o, ttl, events)
 	}
 	return s.fire(o, s.now, events)
 }
