@@ -7,8 +7,8 @@ import (
 )
 
 // maxNamesCompared bounds the names that are compared with the patterns of changed rules in one
-// call, which takes about a millisecond.
-const maxNamesCompared = 1 << 16
+// call. All shards of a platform do so at once, and positions wait for it.
+const maxNamesCompared = 1 << 10
 
 // minBonds is the number of bonds that an era may remember without any object.
 const minBonds = 64
