@@ -1,8 +1,10 @@
 package track_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -285,7 +287,7 @@ func (o *oracle) edit(now track.Millis, change func()) (lines []string) {
 	for _, id := range slices.Sorted(maps.Keys(o.objects)) {
 		obj := o.objects[id]
 		maps.DeleteFunc(obj.contrary, func(name fenceName, _ *contrary) bool {
-			return o.policies[name.set] != before.policies[name.set] || !o.isAsBefore(name, before.fences)
+			return !isSamePolicy(o.policies[name.set], before.policies[name.set]) || !o.isAsBefore(name, before.fences)
 		})
 		maps.DeleteFunc(obj.passages, func(name fenceName, _ *oraclePassage) bool { return !o.keepsPassage(obj, name, before, o.now) })
 		if !maps.Equal(o.policies, before.policies) { // a TTL may have passed
@@ -297,6 +299,20 @@ func (o *oracle) edit(now track.Millis, change func()) (lines []string) {
 		lines = append(lines, o.due(id, obj)...) // a new rule may tell of a long visit
 	}
 	return lines
+}
+
+// isSamePolicy compares policies by their texts: no fixes are one, and a wait matters to reorder
+// alone.
+func isSamePolicy(a, b track.Policy) bool {
+	if a == b {
+		return true
+	}
+	textA, errA := json.Marshal(&a)
+	textB, errB := json.Marshal(&b)
+	if err := errors.Join(errA, errB); err != nil {
+		panic(err)
+	}
+	return bytes.Equal(textA, textB)
 }
 
 // change0 is how things were before a change.

@@ -111,7 +111,7 @@ func (o *oracle) crossLine(obj *oracleObject, f oracleFence, from *track.Positio
 // keepsPassage reports whether a change leaves a line, and its rules, as they are for an object.
 func (o *oracle) keepsPassage(obj *oracleObject, name fenceName, before change0, at track.Millis) bool {
 	i := slices.IndexFunc(before.fences, func(f oracleFence) bool { return f.set == name.set && f.fence.Key == name.key })
-	if i < 0 || before.policies[name.set] != o.policies[name.set] || !o.isAsBefore(name, before.fences) {
+	if i < 0 || !isSamePolicy(before.policies[name.set], o.policies[name.set]) || !o.isAsBefore(name, before.fences) {
 		return false
 	}
 	there, same := o.sameAs(before.fences[i], o.fences)
