@@ -215,10 +215,14 @@ func (o *oracle) detectIn(obj *oracleObject, r *oracleRule, f oracleFence, v vis
 	h := happening{reason: reason, name: name, rule: r.ID, at: t, since: v.since, inVisit: true, order: orderOf(f)}
 	if key := (ruleMark{r.ID, track.Inside, name}); r.Detect.Has(rule.Inside) && holds {
 		every := track.Millis(r.Inside.Every.Milliseconds())
-		if m, ok := obj.marks[key]; every == 0 || !ok || t-m.at >= every {
-			obj.marks[key] = ruleState{at: t}
+		m, ok := obj.marks[key]
+		due := every == 0 || !ok || t-m.at >= every
+		if due {
 			h.kind = track.Inside
 			all = append(all, h)
+		}
+		if due && every > 0 { // events without an interval are not remembered
+			obj.marks[key] = ruleState{at: t}
 		}
 	}
 	if r.Detect.Has(rule.DwellTime) {

@@ -61,6 +61,25 @@ var ruleTales = []struct{ name, rules, lines string }{
 		19 at 10
 		19.5 at -10 -> inside a 19.5s move by r
 		21 at -10`},
+	{"inside: every, from a change of the rule on", `[{"id":"r","set":"s","fences":["a"],"detect":["inside"],"when":"speed > 10"}]`, `
+		0 at -10 speed 20 -> inside a 0s initial by r
+		5 at -10 speed 20 -> inside a 5s move by r
+		6 at -10 speed 5
+		7 rules [{"id":"r","set":"s","fences":["a"],"detect":["inside"],"when":"speed > 10","inside":{"every":"10s"}}]
+		8 at -10 speed 20 -> inside a 8s move by r
+		15 at -10 speed 20
+		16 rules [{"id":"r","set":"s","fences":["a"],"detect":["inside"],"when":"speed > 10"}]
+		17 at -10 speed 20 -> inside a 17s move by r
+		18 rules [{"id":"r","set":"s","fences":["a"],"detect":["inside"],"inside":{"every":"10s"}}]
+		19 at -10 -> inside a 19s move by r
+		28 at -10
+		29 at -10 -> inside a 29s move by r`},
+	{"outside: every, from a change of the rule on", `[{"id":"r","set":"s","fences":["a"],"detect":["outside"]}]`, `
+		0 at 10 -> outside a 0s initial by r
+		5 at 10 -> outside a 5s move by r
+		6 rules [{"id":"r","set":"s","fences":["a"],"detect":["outside"],"outside":{"every":"10s"}}]
+		14 at 10
+		15 at 10 -> outside a 15s move by r`},
 	{"outside of listed fences", `[{"id":"r","set":"s","fences":["a"],"detect":["outside","exit"]}]`, `
 		0 at -10
 		1 at 10 -> exit a 500ms move, outside a 1s move by r
