@@ -1,7 +1,6 @@
 package track_test
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -26,12 +25,18 @@ type lineCrossing struct {
 	left  bool
 }
 
-// lineCrossings returns the crossings of lines by the path from a to b, in the order of the path.
+// lineCrossings returns the crossings of lines by the path from a to b, in the order of the path
+// when it is moved.
 func lineCrossings(lines geometry.MultiLine, a, b geometry.Point) (all []lineCrossing) {
+	type meeting struct {
+		lineCrossing
+		moved *big.Rat
+	}
+	var met []meeting
 	for _, l := range lines {
 		for i := 1; i < len(l); i++ {
 			p, q := l[i-1], l[i]
-			share, ok := movedMeeting(a, b, p, q)
+			share, moved, ok := movedMeeting(a, b, p, q)
 			if !ok {
 				continue
 			}
@@ -40,10 +45,13 @@ func lineCrossings(lines geometry.MultiLine, a, b geometry.Point) (all []lineCro
 			ex.Add(ex, tiny)
 			ey.Add(ey, tinier)
 			side := new(big.Rat).Sub(dx.Mul(dx, ey), dy.Mul(dy, ex))
-			all = append(all, lineCrossing{share, side.Sign() > 0})
+			met = append(met, meeting{lineCrossing{share, side.Sign() > 0}, moved})
 		}
 	}
-	slices.SortStableFunc(all, func(x, y lineCrossing) int { return cmp.Compare(x.share, y.share) })
+	slices.SortStableFunc(met, func(x, y meeting) int { return x.moved.Cmp(y.moved) })
+	for _, m := range met {
+		all = append(all, m.lineCrossing)
+	}
 	return all
 }
 
