@@ -14,8 +14,8 @@ import (
 // points alike. So a path between a point in an area and one outside of it crosses the boundary an
 // odd number of times, and of two paths of which the second begins where the first ends exactly one
 // crosses a line that goes through that point, or none if they turn back. Crossings and their order
-// are decided exactly, except for the rounding of longitudes on a path over the antimeridian, which are taken
-// from there.
+// are decided exactly, except for the rounding of longitudes on a path over the antimeridian, which
+// are taken from there.
 type Path struct {
 	from Point // as it was given
 	a, b Point

@@ -185,13 +185,12 @@ func inradiusOf(f *fence.Fence) float64 {
 	return squareInradius(f.Geometry)
 }
 
-// line draws a line, lines, or a corridor of a fence. Only a line of one edge may have its ends
-// on the places of objects: at a vertex the rounding of two shares would decide which crossing is
-// the first.
+// line draws a line, lines, or a corridor of a fence. The vertices are on the places of objects,
+// except those of corridors: no place is exactly as far from one as its buffer.
 func (h *history) line(f *fence.Fence) {
-	side, off := 1.25*h.unit, 0.0
+	side := 1.25 * h.unit
 	vertex := func() geometry.Point {
-		return geometry.Point{Lon: (float64(h.IntN(9))/2 + off) * side, Lat: (float64(h.IntN(9))/2 + off) * side}
+		return geometry.Point{Lon: float64(h.IntN(9)) / 2 * side, Lat: float64(h.IntN(9)) / 2 * side}
 	}
 	draw := func(edges int) geometry.Line {
 		l := geometry.Line{vertex()}
@@ -207,11 +206,17 @@ func (h *history) line(f *fence.Fence) {
 		f.Lines = geometry.MultiLine{draw(1)}
 		return
 	}
-	off = 0.137
 	if f.Lines = (geometry.MultiLine{draw(1 + h.IntN(3))}); h.IntN(3) == 0 {
 		f.Lines = append(f.Lines, draw(2))
 	}
-	if h.IntN(2) == 0 {
-		f.Properties = fmt.Appendf(nil, `{"kind":%q,"paddock:buffer":41.37}`, kindOf(f))
+	if h.IntN(2) > 0 {
+		return
 	}
+	for _, l := range f.Lines {
+		for i := range l {
+			l[i].Lon += 0.137 * side
+			l[i].Lat += 0.137 * side
+		}
+	}
+	f.Properties = fmt.Appendf(nil, `{"kind":%q,"paddock:buffer":41.37}`, kindOf(f))
 }
