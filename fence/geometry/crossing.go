@@ -13,9 +13,9 @@ import (
 // than any number: to the east, and even less to the north. The rule of the package comment moves
 // points alike. So a path between a point in an area and one outside of it crosses the boundary an
 // odd number of times, and of two paths of which the second begins where the first ends exactly one
-// crosses a line that goes through that point, or none if they turn back. Crossings are decided
-// exactly, except for the rounding of longitudes on a path over the antimeridian, which are taken
-// from there.
+// crosses a line that goes through that point, or none if they turn back. Crossings and their order
+// are decided exactly, except for the rounding of longitudes on a path over the antimeridian, which
+// are taken from there.
 type Path struct {
 	from Point // as it was given
 	a, b Point
@@ -155,21 +155,27 @@ func (l Line) AppendCrossings(dst []Crossing, a, b Point) []Crossing {
 }
 
 // AppendCrossings appends the places at which the path from a to b crosses one of the lines, in
-// their order on the path.
+// their order on the path. That is the order on the moved path, see Path, so crossings at a vertex
+// or where edges cross have one too. Those of edges that lie on each other are in the lines' order.
 func (ml MultiLine) AppendCrossings(dst []Crossing, a, b Point) []Crossing {
 	w, ok := NewPath(a, b)
 	if !ok {
 		return dst
 	}
-	from := len(dst)
+	var few [16]meeting
+	all := few[:0]
 	for _, l := range ml {
 		for i := range l.Edges() {
-			if c, ok := w.Cross(l.Edge(i)); ok {
-				dst = append(dst, c)
+			p, q := l.Edge(i)
+			if c, ok := w.Cross(p, q); ok {
+				all = append(all, meeting{c, p, q})
 			}
 		}
 	}
-	slices.SortStableFunc(dst[from:], func(x, y Crossing) int { return cmp.Compare(x.Share, y.Share) })
+	slices.SortStableFunc(all, func(x, y meeting) int { return w.compare(&x, &y) })
+	for i := range all {
+		dst = append(dst, all[i].Crossing)
+	}
 	return dst
 }
 

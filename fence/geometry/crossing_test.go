@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,19 +17,26 @@ func TestCrossings(t *testing.T) {
 		a, b Point
 		want []Crossing
 	}{
-		"to the left":                {north, Point{1, 2}, Point{-3, 2}, []Crossing{{0.25, true}}},
-		"to the right":               {north, Point{-3, 2}, Point{1, 2}, []Crossing{{0.75, false}}},
-		"through a vertex":           {north, Point{1, 5}, Point{-1, 5}, []Crossing{{0.5, true}}},
-		"beside it":                  {north, Point{1, 11}, Point{-1, 11}, nil},
-		"onto it from the west":      {north, Point{-1, 3}, Point{0, 3}, []Crossing{{1, false}}},
-		"and on":                     {north, Point{0, 3}, Point{1, 3}, nil},
-		"and back":                   {north, Point{0, 3}, Point{-1, 3}, []Crossing{{0, true}}},
-		"onto it from the east":      {north, Point{1, 3}, Point{0, 3}, nil},
-		"along it":                   {north, Point{0, 1}, Point{0, 4}, nil},
-		"a point":                    {north, Point{0, 1}, Point{0, 1}, nil},
-		"the first end":              {north, Point{-1, 0}, Point{1, 0}, []Crossing{{0.5, false}}},
-		"the last end":               {north, Point{-1, 10}, Point{1, 10}, nil},
-		"twice":                      {Line{{0, 0}, {1, 2}, {2, 0}}, Point{0, 1}, Point{4, 1}, []Crossing{{0.125, false}, {0.375, true}}},
+		"to the left":            {north, Point{1, 2}, Point{-3, 2}, []Crossing{{0.25, true}}},
+		"to the right":           {north, Point{-3, 2}, Point{1, 2}, []Crossing{{0.75, false}}},
+		"through a vertex":       {north, Point{1, 5}, Point{-1, 5}, []Crossing{{0.5, true}}},
+		"beside it":              {north, Point{1, 11}, Point{-1, 11}, nil},
+		"onto it from the west":  {north, Point{-1, 3}, Point{0, 3}, []Crossing{{1, false}}},
+		"and on":                 {north, Point{0, 3}, Point{1, 3}, nil},
+		"and back":               {north, Point{0, 3}, Point{-1, 3}, []Crossing{{0, true}}},
+		"onto it from the east":  {north, Point{1, 3}, Point{0, 3}, nil},
+		"along it":               {north, Point{0, 1}, Point{0, 4}, nil},
+		"a point":                {north, Point{0, 1}, Point{0, 1}, nil},
+		"the first end":          {north, Point{-1, 0}, Point{1, 0}, []Crossing{{0.5, false}}},
+		"the last end":           {north, Point{-1, 10}, Point{1, 10}, nil},
+		"twice":                  {Line{{0, 0}, {1, 2}, {2, 0}}, Point{0, 1}, Point{4, 1}, []Crossing{{0.125, false}, {0.375, true}}},
+		"a tip":                  {Line{{0, 2}, {1, 0}, {2, 2}}, Point{-1, 0}, Point{3, 0}, []Crossing{{0.5, true}, {0.5, false}}},
+		"the tip the other way":  {Line{{2, 2}, {1, 0}, {0, 2}}, Point{-1, 0}, Point{3, 0}, []Crossing{{0.5, false}, {0.5, true}}},
+		"a tip in the south":     {Line{{0, -2}, {1, 0}, {2, -2}}, Point{-1, 0}, Point{3, 0}, nil},
+		"an edge there and back": {Line{{0, -1}, {0, 1}, {0, -1}}, Point{-1, 0}, Point{1, 0}, []Crossing{{0.5, false}, {0.5, true}}},
+		"a tip over the antimeridian": {
+			Line{{181, 2}, {180, 0}, {179, 2}}, Point{178, 0}, Point{-178, 0}, []Crossing{{0.5, false}, {0.5, true}},
+		},
 		"over the antimeridian":      {Line{{-179, -1}, {-179, 1}}, Point{178, 0}, Point{-178, 0}, []Crossing{{0.75, false}}},
 		"back over it":               {Line{{179, -1}, {179, 1}}, Point{-179, 0}, Point{177, 0}, []Crossing{{0.5, true}}},
 		"a line on 180":              {Line{{180, -1}, {180, 1}}, Point{179, 0}, Point{-179, 0}, []Crossing{{0.5, false}}},
@@ -46,6 +54,43 @@ func TestCrossings(t *testing.T) {
 		if got := c.line.AppendCrossings(nil, c.a, c.b); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// TestCrossingsInExactOrder: at a place where edges cross the shares of a path are less than the
+// rounding apart, and the order is that of the fractions.
+func TestCrossingsInExactOrder(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(21, 21))
+	at := func() Point { return Point{float64(rng.IntN(60)) / 7, float64(rng.IntN(60)) / 11} }
+	decided := 0
+	for range 20_000 / sampling.Slowdown {
+		p, q, r, s := at(), at(), at(), at()
+		one, ok := NewPath(p, q)
+		c, meets := one.Cross(r, s)
+		if !ok || !meets {
+			continue
+		}
+		a := at()
+		place := Point{p.Lon + c.Share*(q.Lon-p.Lon), p.Lat + c.Share*(q.Lat-p.Lat)}
+		b := Point{2*place.Lon - a.Lon, 2*place.Lat - a.Lat}
+		w, _ := NewPath(a, b)
+		x, first := w.Cross(p, q)
+		y, second := w.Cross(r, s)
+		if !first || !second {
+			continue
+		}
+		m, n := meeting{x, p, q}, meeting{y, r, s}
+		exact := w.compareExactly(&m, &n)
+		if got := w.compare(&m, &n); got != exact {
+			t.Fatalf("%v to %v over %v-%v and %v-%v: %d, want %d", a, b, p, q, r, s, got, exact)
+		}
+		if exact != 0 && cmp.Compare(x.Share, y.Share) != exact {
+			decided++
+		}
+	}
+	if decided < 100/sampling.Slowdown {
+		t.Errorf("the rounding would decide %d alone", decided)
 	}
 }
 
@@ -72,7 +117,7 @@ func TestCrossingsTellTheSide(t *testing.T) {
 			if in, there := area.Contains(p), area.Contains(q); (len(crossings)%2 == 1) != (in != there) {
 				t.Fatalf("%v to %v over %v: %v, but %v and %v", p, q, line, crossings, in, there)
 			}
-			if w := len(crossings); w > 0 && crossings[w-1].ToLeft != area.Contains(q) && distinct(crossings) {
+			if w := len(crossings); w > 0 && crossings[w-1].ToLeft != area.Contains(q) || !alternate(crossings) {
 				t.Fatalf("%v to %v over %v: %v", p, q, line, crossings)
 			}
 			first, last, ok := area.Passes(p, q)
@@ -83,7 +128,17 @@ func TestCrossingsTellTheSide(t *testing.T) {
 	}
 }
 
-// distinct reports whether no two crossings are at the same place, where they may be in any order.
+// alternate reports whether the path goes to the left and to the right by turns.
+func alternate(cs []Crossing) bool {
+	for i := 1; i < len(cs); i++ {
+		if cs[i].ToLeft == cs[i-1].ToLeft {
+			return false
+		}
+	}
+	return true
+}
+
+// distinct reports whether no two crossings are at the same place. Passes is without pairs there.
 func distinct(cs []Crossing) bool {
 	for i := 1; i < len(cs); i++ {
 		if cs[i].Share == cs[i-1].Share {

@@ -81,7 +81,7 @@ func pathThrough(area geometry.MultiPolygon, a, b geometry.Point) (first, last f
 		crossed := map[float64]int{}
 		for _, ring := range polygon {
 			for i, p := range ring {
-				if u, crosses := movedMeeting(a, b, p, ring[(i+1)%len(ring)]); crosses {
+				if u, _, crosses := movedMeeting(a, b, p, ring[(i+1)%len(ring)]); crosses {
 					crossed[u]++
 				}
 			}
@@ -127,26 +127,26 @@ var (
 	tinier = new(big.Rat).Mul(tiny, tiny)
 )
 
-// movedMeeting returns the share at which a path meets p-q, if it does when it is moved.
-func movedMeeting(a, b, p, q geometry.Point) (share float64, ok bool) {
+// movedMeeting returns the shares at which a path meets p-q as it is, and when it is moved, if it
+// does when it is moved.
+func movedMeeting(a, b, p, q geometry.Point) (share float64, moved *big.Rat, ok bool) {
 	if max(p.Lon, q.Lon) < min(a.Lon, b.Lon) || min(p.Lon, q.Lon) > max(a.Lon, b.Lon) ||
 		max(p.Lat, q.Lat) < min(a.Lat, b.Lat) || min(p.Lat, q.Lat) > max(a.Lat, b.Lat) {
-		return 0, false
+		return 0, nil, false
 	}
 	dx, dy := difference(b.Lon, a.Lon), difference(b.Lat, a.Lat)
 	ex, ey := difference(q.Lon, p.Lon), difference(q.Lat, p.Lat)
 	fx, fy := difference(p.Lon, a.Lon), difference(p.Lat, a.Lat)
 	at, _ := meetingOf(dx, dy, ex, ey, fx, fy)
-	for _, u := range both(meetingOf(dx, dy, ex, ey, fx.Sub(fx, tiny), fy.Sub(fy, tinier))) {
+	moved, onEdge := meetingOf(dx, dy, ex, ey, fx.Sub(fx, tiny), fy.Sub(fy, tinier))
+	for _, u := range []*big.Rat{moved, onEdge} {
 		if u == nil || u.Sign() < 0 || u.Cmp(big.NewRat(1, 1)) > 0 {
-			return 0, false
+			return 0, nil, false
 		}
 	}
 	share, _ = at.Float64()
-	return min(max(share, 0), 1), true
+	return min(max(share, 0), 1), moved, true
 }
-
-func both(u, v *big.Rat) [2]*big.Rat { return [2]*big.Rat{u, v} }
 
 // tooNear ends a history in which the rounding of a distance would decide.
 type tooNear string

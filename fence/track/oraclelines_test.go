@@ -1,7 +1,6 @@
 package track_test
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -26,12 +25,18 @@ type lineCrossing struct {
 	left  bool
 }
 
-// lineCrossings returns the crossings of lines by the path from a to b, in the order of the path.
+// lineCrossings returns the crossings of lines by the path from a to b, in the order of the path
+// when it is moved.
 func lineCrossings(lines geometry.MultiLine, a, b geometry.Point) (all []lineCrossing) {
+	type meeting struct {
+		lineCrossing
+		moved *big.Rat
+	}
+	var met []meeting
 	for _, l := range lines {
 		for i := 1; i < len(l); i++ {
 			p, q := l[i-1], l[i]
-			share, ok := movedMeeting(a, b, p, q)
+			share, moved, ok := movedMeeting(a, b, p, q)
 			if !ok {
 				continue
 			}
@@ -40,10 +45,13 @@ func lineCrossings(lines geometry.MultiLine, a, b geometry.Point) (all []lineCro
 			ex.Add(ex, tiny)
 			ey.Add(ey, tinier)
 			side := new(big.Rat).Sub(dx.Mul(dx, ey), dy.Mul(dy, ex))
-			all = append(all, lineCrossing{share, side.Sign() > 0})
+			met = append(met, meeting{lineCrossing{share, side.Sign() > 0}, moved})
 		}
 	}
-	slices.SortStableFunc(all, func(x, y lineCrossing) int { return cmp.Compare(x.share, y.share) })
+	slices.SortStableFunc(met, func(x, y meeting) int { return x.moved.Cmp(y.moved) })
+	for _, m := range met {
+		all = append(all, m.lineCrossing)
+	}
 	return all
 }
 
@@ -177,13 +185,12 @@ func inradiusOf(f *fence.Fence) float64 {
 	return squareInradius(f.Geometry)
 }
 
-// line draws a line, lines, or a corridor of a fence. Only a line of one edge may have its ends
-// on the places of objects: at a vertex the rounding of two shares would decide which crossing is
-// the first.
+// line draws a line, lines, or a corridor of a fence. The vertices are on the places of objects,
+// except those of corridors: no place is exactly as far from one as its buffer.
 func (h *history) line(f *fence.Fence) {
-	side, off := 1.25*h.unit, 0.0
+	side := 1.25 * h.unit
 	vertex := func() geometry.Point {
-		return geometry.Point{Lon: (float64(h.IntN(9))/2 + off) * side, Lat: (float64(h.IntN(9))/2 + off) * side}
+		return geometry.Point{Lon: float64(h.IntN(9)) / 2 * side, Lat: float64(h.IntN(9)) / 2 * side}
 	}
 	draw := func(edges int) geometry.Line {
 		l := geometry.Line{vertex()}
@@ -199,11 +206,17 @@ func (h *history) line(f *fence.Fence) {
 		f.Lines = geometry.MultiLine{draw(1)}
 		return
 	}
-	off = 0.137
 	if f.Lines = (geometry.MultiLine{draw(1 + h.IntN(3))}); h.IntN(3) == 0 {
 		f.Lines = append(f.Lines, draw(2))
 	}
-	if h.IntN(2) == 0 {
-		f.Properties = fmt.Appendf(nil, `{"kind":%q,"paddock:buffer":41.37}`, kindOf(f))
+	if h.IntN(2) > 0 {
+		return
 	}
+	for _, l := range f.Lines {
+		for i := range l {
+			l[i].Lon += 0.137 * side
+			l[i].Lat += 0.137 * side
+		}
+	}
+	f.Properties = fmt.Appendf(nil, `{"kind":%q,"paddock:buffer":41.37}`, kindOf(f))
 }

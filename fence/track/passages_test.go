@@ -241,6 +241,31 @@ func TestCrossingsAtOneTime(t *testing.T) {
 	expect(t, w.line("2 at 4"), "cross gate 1.5s move to the left, cross gate 1.5s move to the right")
 }
 
+// Where a line crosses itself, a path may cross it twice within the rounding of a share. The order
+// of the two is exact, and decides what is left of a crossing before them.
+func TestPassageWhereALineCrossesItself(t *testing.T) {
+	f := gate(`{}`)
+	f.Lines = geometry.MultiLine{
+		{{Lon: 0.0013879394531250001, Lat: 0.000777587890625}, {Lon: 0.0050500488281250006, Lat: 0.004439697265625}, {Lon: 0.000777587890625, Lat: 0.000167236328125}, {Lon: 0.0013879394531250001, Lat: 0.000167236328125}},
+		{{Lon: 0.001998291015625, Lat: 0.000777587890625}, {Lon: 0.000167236328125, Lat: 0.0050500488281250006}, {Lon: 0.004439697265625, Lat: 0.000167236328125}},
+	}
+	for policy, want := range map[string]string{
+		`"raw"`:          "cross gate 219ms move to the left, cross gate 636ms move to the right, cross gate 636ms move to the left",
+		`{"metres":7.3}`: "cross gate 636ms move to the left",
+	} {
+		w := newWorld(t, track.Options{}, f)
+		w.policy = &track.Policy{}
+		if err := w.policy.UnmarshalJSON([]byte(policy)); err != nil {
+			t.Fatal(err)
+		}
+		w.setRules(`[{"id":"r","set":"s","detect":["cross"]}]`)
+		w.shard.SetView(w.view(), 0)
+		settled(w.shard, nil)
+		expect(t, w.fix(0, 0.0018892669409071286, 0.0015869140625), "")
+		expect(t, w.fix(1, 0.0012751061294927282, 0.00048828125), want)
+	}
+}
+
 // A vehicle that is parked on a line, with errors of 2 m, tells nothing under a margin of 10 m.
 // When it drives away, it has passed the line once, or not at all.
 func TestParkedOnALine(t *testing.T) {
