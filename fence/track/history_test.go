@@ -614,17 +614,7 @@ func (s *story) add(t *testing.T, events []track.Event) {
 
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("b", 0, 0, 2))
-	events := make([]track.Event, 0, 16)
-	p := at("o", 1, 0.5, 0.5)
-	w.shard.Apply(p, events)
-	// hot: the path of a fix that changes nothing, and of one that does.
-	if n := testing.AllocsPerRun(500, func() {
-		p.Time++
-		p.Lon = 1.9 - p.Lon
-		w.shard.Apply(p, events[:0])
-	}); n != 0 {
-		t.Errorf("%v allocations a fix", n)
-	}
+	w.expectNoAllocations(at("o", 1, 0.5, 0.5))
 }
 
 // A vehicle that drives over a border and back leaves nothing on the way.

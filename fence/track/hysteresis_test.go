@@ -187,13 +187,23 @@ func TestTales(t *testing.T) {
 			w.policy = policy
 			w.shard.SetView(w.view(), 0)
 			settled(w.shard, nil)
-			for line := range strings.Lines(strings.TrimSpace(c.lines)) {
-				input, want, _ := strings.Cut(strings.TrimSpace(line), " -> ")
-				if got := w.line(input); got != want {
-					t.Errorf("%s: got %q, want %q", input, got, want)
-				}
-			}
+			w.tale(c.lines, nil)
 		})
+	}
+}
+
+// tale plays the lines of a tale: an input, and behind an arrow the events that it causes. between
+// is called after each; nil: nothing is.
+func (w *world) tale(lines string, between func()) {
+	w.t.Helper()
+	for line := range strings.Lines(strings.TrimSpace(lines)) {
+		input, want, _ := strings.Cut(strings.TrimSpace(line), " -> ")
+		if got := w.line(input); got != want {
+			w.t.Errorf("%s: got %q, want %q", input, got, want)
+		}
+		if between != nil {
+			between()
+		}
 	}
 }
 

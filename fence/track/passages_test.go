@@ -166,20 +166,7 @@ func TestPassageTales(t *testing.T) {
 			w.setRules(`[{"id":"r","set":"s","detect":["cross"]}]`)
 			w.shard.SetView(w.view(), 0)
 			settled(w.shard, nil)
-			for line := range strings.Lines(strings.TrimSpace(c.lines)) {
-				input, want, _ := strings.Cut(strings.TrimSpace(line), " -> ")
-				if got := w.line(input); got != want {
-					t.Errorf("%s: got %q, want %q", input, got, want)
-				}
-				state, err := w.shard.Export(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.shard = track.NewShard(track.Options{})
-				if err := w.shard.Import(state, w.view()); err != nil {
-					t.Fatal(err)
-				}
-			}
+			w.tale(c.lines, w.move)
 		})
 	}
 }

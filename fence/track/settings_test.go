@@ -2,7 +2,6 @@ package track_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"paddock/fence"
@@ -142,12 +141,7 @@ func TestSettingTales(t *testing.T) {
 			w.policy = policy
 			w.shard.SetView(w.view(), 0)
 			settled(w.shard, nil)
-			for line := range strings.Lines(strings.TrimSpace(c.lines)) {
-				input, want, _ := strings.Cut(strings.TrimSpace(line), " -> ")
-				if got := w.line(input); got != want {
-					t.Errorf("%s: got %q, want %q", input, got, want)
-				}
-			}
+			w.tale(c.lines, nil)
 		})
 	}
 }
@@ -178,14 +172,7 @@ func TestAltitudeIsKept(t *testing.T) {
 	p = at("o", 1.5, 5, 5)
 	p.Altitude = track.Measured(-8.5)
 	w.shard.Apply(p, nil)
-	state, err := w.shard.Export(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.shard = track.NewShard(track.Options{})
-	if err := w.shard.Import(state, w.view()); err != nil {
-		t.Fatal(err)
-	}
+	w.move()
 	if o, _ := w.shard.Get("f", "o"); o.Altitude != track.Measured(7.5) {
 		t.Errorf("altitude %v", o.Altitude)
 	}
@@ -206,16 +193,7 @@ func TestSettingsDoNotAllocate(t *testing.T) {
 	f := square("a", 0, 0, 1)
 	f.Properties = json.RawMessage(`{"paddock:fixes":2,"paddock:floor":5}`)
 	w := newWorld(t, track.Options{}, f, square("b", 0, 0, 2))
-	events := make([]track.Event, 0, 16)
 	p := at("o", 1, 0.5, 0.5)
 	p.Altitude = track.Measured(10)
-	w.shard.Apply(p, events)
-	// hot: the path of a fix in a set of fences with settings.
-	if n := testing.AllocsPerRun(500, func() {
-		p.Time++
-		p.Lon = 1.9 - p.Lon
-		w.shard.Apply(p, events[:0])
-	}); n != 0 {
-		t.Errorf("%v allocations a fix", n)
-	}
+	w.expectNoAllocations(p)
 }

@@ -50,6 +50,34 @@ func (w *world) view() *track.View {
 	return &track.View{Sets: sets, Rules: w.rules}
 }
 
+// move puts another shard with the exported state in place of the shard.
+func (w *world) move() {
+	w.t.Helper()
+	state, err := w.shard.Export(nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.shard = track.NewShard(track.Options{})
+	if err := w.shard.Import(state, w.view()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// expectNoAllocations applies a fix of an object again and again, on either side of a border.
+func (w *world) expectNoAllocations(p *track.Position) {
+	w.t.Helper()
+	events := make([]track.Event, 0, 16)
+	w.shard.Apply(p, events)
+	// hot: the path of a fix that changes nothing, and of one that does.
+	if n := testing.AllocsPerRun(500, func() {
+		p.Time++
+		p.Lon = 1.9 - p.Lon
+		w.shard.Apply(p, events[:0])
+	}); n != 0 {
+		w.t.Errorf("%v allocations a fix", n)
+	}
+}
+
 // advance tells the shard the time in milliseconds and returns what came out.
 func (w *world) advance(now track.Millis) string {
 	w.shard.Advance(now)
