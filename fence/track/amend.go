@@ -91,7 +91,7 @@ func (s *Shard) appendSelected(objects []*object, selection *rule.Selection) []*
 	return objects
 }
 
-// stepAmended brings the next object of a change for single objects to the era.
+// stepAmended brings the next object of a change for some objects to the era.
 func (s *Shard) stepAmended(events []Event) (work int, out []Event) {
 	o := s.objects.at(s.amended[0])
 	s.amended = s.amended[1:]

@@ -2,7 +2,6 @@ package track
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"paddock/fence"
@@ -137,10 +136,9 @@ func (s *Shard) describe(o *object) Object {
 
 func (s *Shard) describePending(o *object, p *pending) Pending {
 	set := o.era.view.find(p.set)
-	member := slices.ContainsFunc(s.visits.list(o), func(m packed) bool {
-		return m.ref == p.ref && o.era.view.Sets[m.set].ID == p.set
-	})
-	d := Pending{Set: set.Name, Fence: set.Snapshot.Fence(p.ref), Enter: !member, At: p.at, Fixes: int(p.fixes)}
+	d := Pending{
+		Set: set.Name, Fence: set.Snapshot.Fence(p.ref), Enter: !s.isMember(o, p.set, p.ref), At: p.at, Fixes: int(p.fixes),
+	}
 	if p.timed() {
 		d.Due = p.due
 	}

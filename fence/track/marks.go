@@ -92,8 +92,10 @@ func (s *Shard) endCondition(o *object, m *mark, member int, c *cause) {
 }
 
 // byID returns an open rule of a set, nil if there is none.
-func (x *setScope) byID(id string) *rule.Rule {
-	for _, r := range x.rules {
+func (x *setScope) byID(id string) *rule.Rule { return byID(x.rules, id) }
+
+func byID(rules []*rule.Rule, id string) *rule.Rule {
+	for _, r := range rules {
 		if r.ID == id {
 			return r
 		}

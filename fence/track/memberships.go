@@ -134,6 +134,16 @@ func class(room int) int {
 	return 2*high + room>>max(high-2, 0)&1
 }
 
+// isMember reports whether the object is a member of a fence as it is stored.
+func (s *Shard) isMember(o *object, set SetID, ref fence.Ref) bool {
+	for _, p := range s.visits.list(o) {
+		if p.ref == ref && o.era.view.Sets[p.set].ID == set {
+			return true
+		}
+	}
+	return false
+}
+
 // membersOf returns the memberships of an object. They are valid until it is called again. Queries
 // do without it, as several may run at once.
 func (s *Shard) membersOf(o *object) []membership {

@@ -6,21 +6,18 @@ import (
 )
 
 // names finds objects by fleet and id: an open hash table with linear probing. A slot is 0 or, in
-// its last bits, the handle of an object, from 1; the bits before are those of its hash. The table
-// has more slots than there are handles, so that a handle has as many bits as the number of a slot.
+// its last bits, the handle of an object, from 1; the bits before are those of its hash. There are
+// more slots than handles, so that a handle has as many bits as the place of a slot.
 type names struct {
-	slots []uint32
-	bits  int // of a handle: the slots are 1<<bits
+	slots []uint32 // a power of two
 	used  int
 	seed  maphash.Seed
 }
 
-// leastBits are those of the smallest table.
-const leastBits = 4
+// leastSlots is the size of the smallest table.
+const leastSlots = 16
 
-func newNames() names {
-	return names{slots: make([]uint32, 1<<leastBits), bits: leastBits, seed: maphash.MakeSeed()}
-}
+func newNames() names { return names{slots: make([]uint32, leastSlots), seed: maphash.MakeSeed()} }
 
 // slot returns the place of a name in the table, and its bits in a slot.
 func (n *names) slot(fleet, id string) (place, tag uint32) {
@@ -29,7 +26,7 @@ func (n *names) slot(fleet, id string) (place, tag uint32) {
 }
 
 // mask is that of a handle in a slot, and that of a place in the table.
-func (n *names) mask() uint32 { return 1<<n.bits - 1 }
+func (n *names) mask() uint32 { return uint32(len(n.slots) - 1) }
 
 // find returns the object of a name.
 func (s *Shard) find(fleet, id string) (*object, bool) {
@@ -52,25 +49,31 @@ func (s *Shard) find(fleet, id string) (*object, bool) {
 
 // addName adds the object of a new name.
 func (s *Shard) addName(o *object) {
-	n := &s.names
-	if grown := *n; 4*max(n.used+1, s.objects.len()) > 3*len(n.slots) {
-		for 4*max(n.used+1, s.objects.len()) > 3<<grown.bits {
-			grown.bits++
-		}
-		grown.slots = make([]uint32, 1<<grown.bits)
-		for _, slot := range n.slots {
-			if slot != 0 {
-				known := s.objects.at(slot&n.mask() - 1)
-				grown.put(known, s)
-			}
-		}
-		*n = grown
+	if 4*s.objects.len() > 3*len(s.names.slots) {
+		s.growNames()
 	}
-	n.put(o, s)
-	n.used++
+	s.putName(o)
+	s.names.used++
 }
 
-func (n *names) put(o *object, s *Shard) {
+// growNames makes room for the names of all objects.
+func (s *Shard) growNames() {
+	n := &s.names
+	old, mask := n.slots, n.mask()
+	size := len(old)
+	for 4*s.objects.len() > 3*size {
+		size *= 2
+	}
+	n.slots = make([]uint32, size)
+	for _, slot := range old {
+		if slot != 0 {
+			s.putName(s.objects.at(slot&mask - 1))
+		}
+	}
+}
+
+func (s *Shard) putName(o *object) {
+	n := &s.names
 	i, tag := n.slot(s.nameOf(o))
 	for n.slots[i] != 0 {
 		i = (i + 1) & n.mask()

@@ -51,7 +51,7 @@ func (s *Shard) recount(o *object, was *scope, c *cause) {
 	for i := range s.members {
 		m := &s.members[i]
 		now, before := s.scope.of(m.set), was.of(m.set)
-		if !s.countsIn(now) && !s.countsIn(before) || !s.isMember(o, m) {
+		if !s.countsIn(now) && !s.countsIn(before) || !s.isMember(o, m.set, m.ref) {
 			continue
 		}
 		set := s.era.view.find(m.set)
@@ -72,35 +72,14 @@ func (s *Shard) recount(o *object, was *scope, c *cause) {
 	}
 }
 
-// isMember reports whether the object has been in a fence.
-func (s *Shard) isMember(o *object, m *membership) bool {
-	for _, p := range s.visits.list(o) {
-		if p.ref == m.ref && o.era.view.Sets[p.set].ID == m.set {
-			return true
-		}
-	}
-	return false
-}
-
 // count reports whether an open rule counts in a fence.
 func (x *setScope) count(id string, f *fence.Fence) bool {
-	for _, r := range x.counts {
-		if r.ID == id {
-			return r.Fences.Select(f.Key, f.Properties)
-		}
-	}
-	return false
+	r := byID(x.counts, id)
+	return r != nil && r.Fences.Select(f.Key, f.Properties)
 }
 
 // has reports whether a rule of a set is open.
-func (x *setScope) has(id string) bool {
-	for _, r := range x.counts {
-		if r.ID == id {
-			return true
-		}
-	}
-	return x.byID(id) != nil
-}
+func (x *setScope) has(id string) bool { return byID(x.counts, id) != nil || x.byID(id) != nil }
 
 // tellAll tells the whole state, for a list that knows nothing of the shard.
 func (s *Shard) tellAll() {

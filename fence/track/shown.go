@@ -100,13 +100,18 @@ func (s *Shard) opening(o *object, set SetID, r *rule.Rule) Reason {
 
 // closing returns why a rule does not show a visit any more.
 func (s *Shard) closing(set SetID, r *rule.Rule) Reason {
-	switch {
-	case r == nil || !s.era.view.has(r):
-		return RuleRemoved
-	case s.scope.of(set).has(r.ID):
+	if r != nil && s.era.view.has(r) && s.scope.of(set).has(r.ID) {
 		return FenceChanged
 	}
-	if _, _, changes := r.Active.Next(s.era.at.Time()); !changes {
+	return s.era.whyClosed(r)
+}
+
+// whyClosed returns why a rule is not open in an era; nil is a rule that nothing is known of.
+func (e *era) whyClosed(r *rule.Rule) Reason {
+	if r == nil || !e.view.has(r) {
+		return RuleRemoved
+	}
+	if _, _, changes := r.Active.Next(e.at.Time()); !changes {
 		return Expired
 	}
 	return Schedule

@@ -38,16 +38,10 @@ func (t *Sighting) Opening(r *rule.Rule) Reason {
 
 // Closing returns why a rule is not among those of the sighting any more.
 func (t *Sighting) Closing(r *rule.Rule) Reason {
-	switch {
-	case t.era == nil:
+	if t.era == nil {
 		return t.Reason
-	case !t.era.view.has(r):
-		return RuleRemoved
 	}
-	if _, _, changes := r.Active.Next(t.era.at.Time()); !changes {
-		return Expired
-	}
-	return Schedule
+	return t.era.whyClosed(r)
 }
 
 // sight tells where an object is.
