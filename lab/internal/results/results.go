@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -53,21 +52,24 @@ type Spread struct {
 	Most   float64 `json:"max"`
 }
 
+// ThisMachine describes the machine that runs the benchmark.
+func ThisMachine() Machine {
+	m := runfile.ReadManifest(nil, time.Time{})
+	said := func(s *string) string {
+		if s == nil {
+			return "unknown"
+		}
+		return *s
+	}
+	return Machine{CPU: said(m.CPUModel), Cores: m.CPUs, Kernel: said(m.Kernel), Go: m.Go, OS: m.OS + "/" + m.Arch}
+}
+
 // NewHead returns the head of a run that begins now.
 func NewHead(rounds int, duration, warmup time.Duration) Head {
-	h := Head{
-		Date: time.Now().UTC(), Rounds: rounds, Duration: duration.String(), Warmup: warmup.String(), Ratios: []Ratio{},
-		Machine: Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH},
+	return Head{
+		Date: time.Now().UTC(), Machine: ThisMachine(), Command: append([]string{"paddock"}, runfile.Redact(os.Args)[1:]...),
+		Rounds: rounds, Duration: duration.String(), Warmup: warmup.String(), Ratios: []Ratio{},
 	}
-	m := runfile.ReadManifest(os.Args, h.Date)
-	h.Command = append([]string{"paddock"}, m.Argv[1:]...)
-	if m.CPUModel != nil {
-		h.Machine.CPU = *m.CPUModel
-	}
-	if m.Kernel != nil {
-		h.Machine.Kernel = *m.Kernel
-	}
-	return h
 }
 
 // Busy returns the load average of a minute; 0 = unknown.

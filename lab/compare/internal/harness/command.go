@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/internal/results"
 )
 
 // ErrMissed is the outcome of a run under --strict that misses a bar, or fails
@@ -170,7 +171,7 @@ func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []
 		return err
 	}
 	result := &Result{
-		Date: time.Now().UTC(), Machine: ThisMachine(), Command: append([]string{p.Name}, args...),
+		Date: time.Now().UTC(), Machine: results.ThisMachine(), Command: append([]string{p.Name}, args...),
 		Rounds: o.rounds, Duration: o.duration.String(), Warmup: o.warmup.String(),
 	}
 	if err := result.WriteHeader(stdout); err != nil {

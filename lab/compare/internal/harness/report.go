@@ -9,21 +9,21 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"paddock/lab/internal/runfile"
+	"paddock/lab/internal/results"
 )
 
 // Result is one run, as --json writes it.
 type Result struct {
-	Date     time.Time `json:"date"`
-	Machine  Machine   `json:"machine"`
-	Command  []string  `json:"command"`
-	Subject  string    `json:"subject,omitempty"` // what is measured, where that depends on data
-	Rounds   int       `json:"rounds"`
-	Duration string    `json:"duration"`
-	Warmup   string    `json:"warmup"`
-	Ratios   []Ratio   `json:"ratios"`
-	Verdicts []Verdict `json:"verdicts,omitempty"`
-	Samples  []Sample  `json:"samples,omitempty"`
+	Date     time.Time       `json:"date"`
+	Machine  results.Machine `json:"machine"`
+	Command  []string        `json:"command"`
+	Subject  string          `json:"subject,omitempty"` // what is measured, where that depends on data
+	Rounds   int             `json:"rounds"`
+	Duration string          `json:"duration"`
+	Warmup   string          `json:"warmup"`
+	Ratios   []Ratio         `json:"ratios"`
+	Verdicts []Verdict       `json:"verdicts,omitempty"`
+	Samples  []Sample        `json:"samples,omitempty"`
 }
 
 // write writes the result as JSON to a new file.
@@ -263,25 +263,4 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Min), f(v.Ratio.Max))
 	}
 	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Min, v.Ratio.Max)
-}
-
-// Machine is where a run took place.
-type Machine struct {
-	CPU    string `json:"cpu"`
-	Cores  int    `json:"cores"`
-	Kernel string `json:"kernel"`
-	Go     string `json:"go"`
-	OS     string `json:"os"`
-}
-
-// ThisMachine describes the machine that runs the comparison.
-func ThisMachine() Machine {
-	m := runfile.ReadManifest(nil, time.Time{})
-	said := func(s *string) string {
-		if s == nil {
-			return "unknown"
-		}
-		return *s
-	}
-	return Machine{CPU: said(m.CPUModel), Cores: m.CPUs, Kernel: said(m.Kernel), Go: m.Go, OS: m.OS + "/" + m.Arch}
 }
