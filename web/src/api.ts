@@ -113,21 +113,24 @@ export interface PointGeometry {
   coordinates: [lon: number, lat: number];
 }
 
-export interface FenceEventData {
+interface Happening {
+  /** When it happened, the device's time, and when the object entered; of outside when it left. */
+  at: string;
+  t: string;
+  since: string;
+  duration_ms: number;
+  visit: string;
+  reason: string;
+}
+
+export interface FenceEventData extends Happening {
   set: string;
   /** Null: about all fences of the set. */
   fence: { id: string; properties: Properties } | null;
   object: { id: string; fleet: string; properties: Properties };
   point: PointGeometry;
   prev?: PointGeometry;
-  /** When it happened, the device's time, and when the object entered; of outside when it left. */
-  at: string;
-  t: string;
-  since: string;
-  duration_ms: number;
   seq: number;
-  visit: string;
-  reason: string;
   /** The rule that asks for events of this kind. */
   rule?: string;
   /** Of cross: when the object left the fence again, or the side of the line to which it went. */
@@ -138,23 +141,17 @@ export interface FenceEventData {
 }
 
 /** Of count_begin and count_end: how many objects of a rule are in a fence. */
-export interface CountEventData {
+export interface CountEventData extends Happening {
   set: string;
   fence: { id: string; properties: Properties };
   object: null;
   count: number;
   at_least: number;
-  at: string;
-  t: string;
-  since: string;
-  duration_ms: number;
-  visit: string;
-  reason: string;
   rule: string;
 }
 
 /** Of near_begin and near_end: two objects that meet or part. */
-export interface NearEventData {
+export interface NearEventData extends Happening {
   set: null;
   fence: null;
   object: { id: string; fleet: string; properties: Properties };
@@ -162,12 +159,6 @@ export interface NearEventData {
   other: { id: string; fleet: string; properties: Properties };
   other_point: PointGeometry;
   metres: number;
-  at: string;
-  t: string;
-  since: string;
-  duration_ms: number;
-  visit: string;
-  reason: string;
   rule: string;
 }
 

@@ -130,11 +130,11 @@ func appendEventID(b []byte, e *track.Event, seq uint64) []byte {
 	if e.Several != nil {
 		return appendSeveralID(b, e, seq)
 	}
-	return strconv.AppendUint(append(appendObjectID(b, e.Fleet, e.ID), '/'), seq, 10)
+	return strconv.AppendUint(append(AppendObjectID(b, e.Fleet, e.ID), '/'), seq, 10)
 }
 
-// appendObjectID appends the tokens of an object, without the fleet if it is the default one.
-func appendObjectID(b []byte, fleet, id string) []byte {
+// AppendObjectID appends the tokens of an object, without the fleet if it is the default one.
+func AppendObjectID(b []byte, fleet, id string) []byte {
 	if fleet != DefaultFleet {
 		b = append(subjects.AppendToken(b, fleet), '/')
 	}

@@ -14,8 +14,8 @@ import (
 func appendSeveralID(b []byte, e *track.Event, number uint64) []byte {
 	if other := e.Several.Other; other != nil {
 		b = append(subjects.AppendToken(append(b, "near/"...), e.Rule), '/')
-		b = append(appendObjectID(b, e.Fleet, e.ID), '/')
-		b = append(appendObjectID(b, other.Fleet, other.ID), '/')
+		b = append(AppendObjectID(b, e.Fleet, e.ID), '/')
+		b = append(AppendObjectID(b, other.Fleet, other.ID), '/')
 	} else {
 		b = append(subjects.AppendToken(append(b, "count/"...), e.Rule), '/')
 		b = append(subjects.AppendToken(b, fenceKey(e)), '/')

@@ -22,12 +22,12 @@ func AppendLine(b []byte, e *track.Event) []byte {
 	}
 	switch {
 	case e.Several == nil:
-		b = appendObject(b, e.Fleet, e.ID)
+		b = events.AppendObjectID(b, e.Fleet, e.ID)
 	case e.Several.Other == nil:
 		b = append(strconv.AppendInt(b, int64(e.Several.Count), 10), " objects"...)
 	default:
-		b = append(appendObject(b, e.Fleet, e.ID), ' ')
-		b = appendObject(b, e.Several.Other.Fleet, e.Several.Other.ID)
+		b = append(events.AppendObjectID(b, e.Fleet, e.ID), ' ')
+		b = events.AppendObjectID(b, e.Several.Other.Fleet, e.Several.Other.ID)
 	}
 	if e.Reason != track.Move {
 		b = append(append(b, ' '), e.Reason.String()...)
@@ -42,11 +42,4 @@ func appendPlace(b []byte, e *track.Event) []byte {
 		key = e.Fence.Key
 	}
 	return subjects.AppendToken(append(subjects.AppendToken(b, e.Set), '/'), key)
-}
-
-func appendObject(b []byte, fleet, id string) []byte {
-	if fleet != events.DefaultFleet {
-		b = append(subjects.AppendToken(b, fleet), '/')
-	}
-	return subjects.AppendToken(b, id)
 }
