@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"paddock/internal/platform/survival"
+	"paddock/internal/platform/faults/survival"
 )
 
 // platformKills is the number of kills where PADDOCK_PLATFORM_KILLS is not set.

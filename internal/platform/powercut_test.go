@@ -14,7 +14,7 @@ import (
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/journaltest"
-	"paddock/internal/platform/survival"
+	"paddock/internal/platform/faults/survival"
 	"paddock/internal/platform/views"
 )
 

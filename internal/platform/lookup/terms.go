@@ -8,7 +8,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/internal/platform/pointquery"
+	"paddock/internal/platform/lookup/pointquery"
 )
 
 // Terms are the options of a request.

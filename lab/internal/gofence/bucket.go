@@ -35,7 +35,7 @@ func FenceBuckets() []Bucket {
 			`|^paddock/internal/.*\.((\(\*?\w+\)\.)?(encode|render|append)\w*|\(\*setRenderings\)\.\w+)$`)},
 		{JSONDecode, regexp.MustCompile(`^encoding/json(/v2)?\.(Unmarshal|\(\*Decoder\)\.)` +
 			`|^paddock/internal/.*\.(\(\*?\w+\)\.)?([dD]ecode|[pP]arse|[sS]can)\w*$` +
-			`|^paddock/internal/platform/pointquery\.`)}, // which echoes as it reads
+			`|^paddock/internal/platform/lookup/pointquery\.`)}, // which echoes as it reads
 		{HTTPRead, regexp.MustCompile(`^net/http\.\(\*(conn\)\.readRequest|connReader\)\.\w+)$` +
 			`|^paddock/internal/platform/httpapi/.*\.readBody$|^bufio\.\(\*Reader\)\.(Peek|fill)$` +
 			`|^paddock/internal/netio/plainhttp\.\(\*Request\)\.read$|^paddock/internal/netio/nowait\.\(\*Receiver\)\.Receive$`)},

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"paddock/fence"
-	"paddock/internal/platform/pointquery"
+	"paddock/internal/platform/lookup/pointquery"
 )
 
 // maxAnswer bounds an answer, in bytes, so that a look-up among ten thousand overlapping fences
