@@ -195,7 +195,7 @@ func (a *authorizer) reevaluate(cfg *Config, before *access, quick bool) (*acces
 func (a *authorizer) evaluate(cfg *Config, given credentials, before *access) (*access, error) {
 	next := &access{cfg: cfg, given: given}
 	t := cfg.logins
-	if !t.required {
+	if !t.asks(&given) {
 		next.grant = t.defaults
 		return next, nil
 	}

@@ -33,9 +33,10 @@ type logins struct {
 	subjects map[string][]*login // the users whose names are distinguished names, by the canonical form
 	users    map[string]*login
 	nkeys    map[string]*login
-	noAuth   *login // the user of clients without credentials; nil = none
-	defaults *grant // of clients that need no credentials
-	decoy    string // compared for users that do not exist, so that their refusal takes as long
+	noAuth   *login                    // the user of clients without credentials; nil = none
+	defaults *grant                    // of clients that need no credentials
+	lookup   func(secret string) *User // nil = none
+	decoy    string                    // compared for users that do not exist, so that their refusal takes as long
 }
 
 // credentials are the claims of a client.
@@ -60,6 +61,12 @@ type evidence struct {
 // identify finds the user that a client claims to be, and the proof that has to be compared. With
 // vouched, an nkey needs no signature. A nil login is refused, after the comparison.
 func (t *logins) identify(g *credentials, e evidence, vouched bool) (l *login, p proof) {
+	if l = t.found(g); l != nil {
+		if !l.mayUse(e.way) {
+			l = nil
+		}
+		return l, proof{}
+	}
 	switch {
 	case e.names != nil && len(t.users) > 0:
 		l = t.byCertificate(e.names, e.way)
@@ -92,6 +99,37 @@ func (t *logins) identify(g *credentials, e evidence, vouched bool) (l *login, p
 	return l, p
 }
 
+// found returns the user that Lookup has for a secret; nil = none.
+func (t *logins) found(g *credentials) *login {
+	secret := orDefault(g.token, g.pass)
+	if t.lookup == nil || secret == "" {
+		return nil
+	}
+	u := t.lookup(secret)
+	if u == nil {
+		return nil
+	}
+	l := &login{name: u.Name, grant: t.defaults}
+	if u.Permissions != nil {
+		l.grant = newGrant(u.Permissions)
+	}
+	l.setTypes(u)
+	return l
+}
+
+// asks reports whether clients with these credentials are judged by them.
+func (t *logins) asks(g *credentials) bool {
+	return t.required || t.lookup != nil && g.token+g.pass != ""
+}
+
+// setTypes limits a user, which has been checked, to its ways to connect.
+func (l *login) setTypes(u *User) {
+	for _, name := range u.Connections {
+		t, _ := ParseConnectionType(string(name))
+		l.types = append(l.types, t)
+	}
+}
+
 // byCertificate returns the user that a certificate names; nil = none. The subject names a user
 // whose name is a distinguished name with the same parts, in any order.
 func (t *logins) byCertificate(names *auth.Names, way ConnectionType) *login {
@@ -110,7 +148,7 @@ func (t *logins) byCertificate(names *auth.Names, way ConnectionType) *login {
 
 // newLogins makes the table of c, which has been checked.
 func newLogins(c *Config) *logins {
-	t := &logins{subjects: make(map[string][]*login), defaults: newGrant(c.Permissions), decoy: c.Password}
+	t := &logins{subjects: make(map[string][]*login), defaults: newGrant(c.Permissions), lookup: c.Lookup, decoy: c.Password}
 	own := func(p *Permissions) *grant {
 		if p == nil {
 			return t.defaults
@@ -125,10 +163,7 @@ func newLogins(c *Config) *logins {
 	}
 	for _, u := range c.Users {
 		l := &login{name: u.Name, secret: u.Password, grant: own(u.Permissions)}
-		for _, name := range u.Connections {
-			t, _ := ParseConnectionType(string(name)) // u has been checked
-			l.types = append(l.types, t)
-		}
+		l.setTypes(&u)
 		table := &t.users
 		if u.NKey != "" {
 			l.name, l.nkey, table = u.NKey, true, &t.nkeys
@@ -146,7 +181,7 @@ func newLogins(c *Config) *logins {
 		(*table)[l.name] = l
 	}
 	t.byCerts = c.TLS != nil && c.TLS.MapUsers
-	t.required = t.token != nil || t.single != nil || len(t.users) > 0 || len(t.nkeys) > 0
+	t.required = c.RequireAuth || t.token != nil || t.single != nil || len(t.users) > 0 || len(t.nkeys) > 0
 	if t.noAuth = t.users[c.NoAuthUser]; t.noAuth == nil {
 		t.noAuth = t.nkeys[c.NoAuthUser]
 	}

@@ -86,6 +86,12 @@ type Config struct {
 	Users                     []User
 	// NoAuthUser names the one of Users that clients without credentials are.
 	NoAuthUser string
+	// Lookup returns the user of a secret, a token or a password of any name, beside the configured
+	// ones; nil: there is none. It is called for each connection, also by Reload. An unknown secret
+	// is refused even if no credentials are asked for.
+	Lookup func(secret string) *User `reload:"yes"`
+	// RequireAuth asks for credentials even if none but those of Lookup are valid.
+	RequireAuth bool `reload:"yes"`
 	// Permissions apply to clients whose user has none of its own.
 	Permissions *Permissions
 

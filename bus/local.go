@@ -227,7 +227,9 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 	}
 	msg := m.forLocal()
 	c, remote := from.(*client)
-	msg.Limited = remote && c.in.grant.limitsPublish()
+	if remote {
+		msg.Limited, msg.User = c.in.grant.limitsPublish(), c.in.user
+	}
 	size := msg.size()
 	if l.waiting+size > l.srv.cfg().MaxPending {
 		l.srv.counters.droppedLocal.Add(1)

@@ -24,6 +24,9 @@ type Msg struct {
 	// Limited reports, to a callback, that the publisher is a network client whose user has
 	// permissions to publish: the subject can be trusted more than the body. Publish ignores it.
 	Limited bool
+	// User is, to a callback, the name of the user that the publisher is, "" for none. Publish
+	// ignores it.
+	User string
 }
 
 // size returns the message's share of a bound on pending bytes.

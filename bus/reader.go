@@ -21,6 +21,7 @@ type reader struct {
 	infoSent  bool    // the second INFO has gone out
 	config    *Config // for which parse and grant are made
 	grant     *grant  // of the authorizer when config was
+	user      string  // likewise, its name
 }
 
 var _ protocol.Handler = (*reader)(nil)
@@ -97,7 +98,10 @@ func (rd *reader) prepare(batch []byte) bool {
 
 // adopt copies the settings that a batch needs. a is the access of the client.
 func (rd *reader) adopt(a *access) {
-	rd.config, rd.grant = a.cfg, a.grant
+	rd.config, rd.grant, rd.user = a.cfg, a.grant, ""
+	if a.login != nil {
+		rd.user = a.login.name
+	}
 	rd.parse.MaxLine, rd.parse.MaxPayload = a.cfg.MaxControlLine, a.cfg.MaxPayload
 	rd.parse.MustAuth = a.pending
 	rd.c.auth.authorized.Store(!a.pending)

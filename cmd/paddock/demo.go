@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os/exec"
@@ -34,7 +35,9 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if d.Vehicles < 1 || d.Vehicles > 1_000_000 {
 		return usagef("--vehicles %d: 1 to 1,000,000", d.Vehicles)
 	}
-	cfg, err := loadConfig(c, config.Sources{Flags: d.flags()})
+	flags := d.flags()
+	flags["data.dir"] = cmp.Or(d.Data, "off")
+	cfg, err := loadConfig(c, config.Sources{Flags: flags})
 	if err != nil {
 		return err
 	}

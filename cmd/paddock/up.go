@@ -10,6 +10,7 @@ import (
 
 	"paddock/internal/platform"
 	"paddock/internal/process/config"
+	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/logging"
 	"paddock/internal/process/strictyaml"
@@ -75,7 +76,18 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	}
 	reload, stop := hangups()
 	defer stop()
-	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss}
+	keys, stopKeys := hangups()
+	defer stopKeys()
+	options := platform.Options{
+		Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, ReloadKeys: keys,
+		Keys: func() ([]keyring.Key, error) {
+			again, _, err := u.load(c, flags)
+			if err != nil {
+				return nil, err
+			}
+			return again.Access.Keys, nil
+		},
+	}
 	if tunnel != nil {
 		again, stop := hangups()
 		defer stop()
@@ -153,6 +165,8 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 		log.Warn(w)
 	}
 	o.Logger, o.Version = log, version.Get().String()
+	key := ""
+	o.FirstKey = func(secret string) { key = secret }
 	p := platform.New(o)
 	group := &lifecycle.Group{Logger: log, Timeout: o.Config.Limits.Drain}
 	p.AddTo(group)
@@ -165,6 +179,9 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       nats://%s\nWire:      %s\n", p.URL(), p.BusAddr(), p.WireAddr())
 			if at := p.VisitorsAddr(); at != nil {
 				fmt.Fprintf(c.Stdout, "Visitors:  http://%s\n", at)
+			}
+			if key != "" {
+				fmt.Fprintf(c.Stdout, "Key:       %s (an administrator's, shown this once; needed beyond loopback)\n", key)
 			}
 			return nil
 		},

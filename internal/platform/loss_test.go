@@ -363,7 +363,7 @@ func (p *past) nothingIsLeft(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "restore a backup") {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(p.dir); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(p.dir); err != nil || len(left) != 2 { // journal and secrets
 		t.Error(left, err)
 	}
 }
@@ -414,7 +414,7 @@ func (p *past) crashInExchange(t *testing.T) {
 			t.Errorf("%d objects", n)
 		}
 		r.stop()
-		if left, err := os.ReadDir(p.dir); err != nil || len(left) != 1 {
+		if left, err := os.ReadDir(p.dir); err != nil || len(left) != 2 { // journal and secrets
 			t.Error(left, err)
 		}
 	}

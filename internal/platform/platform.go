@@ -39,12 +39,14 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/ruleapi"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
+	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/metrics"
 	"paddock/internal/tunneld"
@@ -73,6 +75,13 @@ type Options struct {
 	AcceptLoss bool
 	// Demo makes the dashboard explain itself.
 	Demo bool
+	// FirstKey receives the secret of the key of an administrator that is made when none was ever
+	// stored in the data directory. Nil: none is made.
+	FirstKey func(secret string)
+	// Keys reads access.keys of the configuration file again, for each signal of ReloadKeys. Nil:
+	// never.
+	Keys       func() ([]keyring.Key, error)
+	ReloadKeys <-chan os.Signal
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
@@ -91,6 +100,8 @@ type Platform struct {
 	journal      *journal.Disk    // nil: the state ends with the process
 	history      *history.History // in the journal; nil: none
 	views        *views.Views     // in the journal; nil: none
+	keys         *keyring.Ring
+	audit        *audit.Log
 	book         *rulebook.Book
 	rules        *rulebook.Follower      // of files; nil: none
 	broken       chan error              // why the journal cannot be written
@@ -143,6 +154,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		lifecycle.GiveBack("memory", lifecycle.Allocated()),
 		{Name: "sets", Start: p.prepareSets},
 		{Name: "journal", Start: p.openState, Run: p.watchJournal, Drain: p.closeJournal},
+		{Name: "keys", Start: p.openKeys, Run: p.followKeys, Drain: p.closeKeys},
 		{Name: "history", Run: p.followHistory, Drain: p.closeHistory},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
@@ -188,26 +200,51 @@ func (p *Platform) Objects() int {
 }
 
 func (p *Platform) startBus(context.Context) error {
-	c := p.cfg.Bus
-	host, port, err := busapi.Address(c.Listen)
+	c, err := p.busConfig()
 	if err != nil {
 		return p.cfg.Fault("bus.listen", err)
 	}
-	p.bus, err = bus.New(bus.Config{
-		Host: host, Port: port, ServerName: "paddock",
-		MaxPayload: int(c.MaxPayload), MaxPending: int64(c.MaxPending), MaxConns: c.MaxConnections,
-		PingInterval: c.PingInterval, WriteDeadline: c.WriteDeadline,
-		Token: string(c.Token), Username: c.User, Password: string(c.Password),
-		DenyPublish: reservedSubjects, Logger: p.log,
-	})
-	if err != nil {
+	if p.bus, err = bus.New(c); err != nil {
 		return p.cfg.Fault("bus.listen", err)
 	}
 	if err := p.bus.Start(); err != nil {
 		return p.listenError("bus.listen", err)
 	}
+	p.keys.OnChange(p.reloadBus)
 	registerBus(p.registry, p.bus)
 	return nil
+}
+
+// busConfig returns the configuration of the bus with the present keys.
+func (p *Platform) busConfig() (bus.Config, error) {
+	c := p.cfg.Bus
+	host, port, err := busapi.Address(c.Listen)
+	if err != nil {
+		return bus.Config{}, err
+	}
+	config := bus.Config{
+		Host: host, Port: port, ServerName: "paddock",
+		MaxPayload: int(c.MaxPayload), MaxPending: int64(c.MaxPending), MaxConns: c.MaxConnections,
+		PingInterval: c.PingInterval, WriteDeadline: c.WriteDeadline,
+		Token: string(c.Token), Username: c.User, Password: string(c.Password),
+		DenyPublish: reservedSubjects, Logger: p.log,
+	}
+	config.RequireAuth = !c.Authenticated() && p.keyRequired(c.Listen)
+	if p.keys.Len() > 0 {
+		config.Lookup = func(secret string) *bus.User { return busapi.User(p.keys.Find(secret)) }
+	}
+	return config, nil
+}
+
+// reloadBus makes the bus judge its connections by the present keys.
+func (p *Platform) reloadBus() {
+	c, err := p.busConfig()
+	if err == nil {
+		err = p.bus.Reload(c)
+	}
+	if err != nil {
+		p.log.Error("the bus keeps the keys that it had", "error", err)
+	}
 }
 
 // listenError distinguishes an address that is unavailable now, such as one in use, from an invalid
@@ -250,17 +287,22 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if p.journal == nil {
 		backup = nil
 	}
+	secret, err := p.sessionSecret()
+	if err != nil {
+		return p.cfg.Failure("data.dir", err)
+	}
 	p.api = httpapi.New(httpapi.Config{
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle}), UI: ui.Handler(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
-		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
+		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
+		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
 		Tunnel: p.overview(),
 	})
-	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
+	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {
 		return p.listenError("http.listen", err)
 	}
@@ -274,8 +316,8 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		return errors.Join(err, p.positions.Close(), p.listener.Close())
 	}
 	p.ruleRequests, err = busapi.OpenRules(p.bus.Local("rules"), &ruleapi.Rules{
-		Book: p.book, Catalog: p.catalog, Refusing: p.pipeline.Refusing, Settle: p.pipeline.Settle,
-	}, int(p.cfg.Bus.MaxPayload))
+		Book: p.book, Catalog: p.catalog, Refusing: p.pipeline.Refusing, Settle: p.pipeline.Settle, From: "bus", Audit: p.audit,
+	}, p.keys, int(p.cfg.Bus.MaxPayload))
 	if err != nil {
 		return errors.Join(err, p.search.Close(), p.positions.Close(), p.listener.Close())
 	}

@@ -11,10 +11,10 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/platform"
+	"paddock/internal/platform/faults/survival"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/journaltest"
-	"paddock/internal/platform/faults/survival"
 	"paddock/internal/platform/views"
 )
 

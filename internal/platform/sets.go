@@ -72,7 +72,8 @@ func (p *Platform) loadSets(context.Context) error {
 	if p.views != nil {
 		o.Record, o.Publishing = p.views.Files(), p.views
 	}
-	p.rules = &rulebook.Follower{Book: p.book, Dir: dir, Logger: p.log}
+	o.Changing = p.auditFiles
+	p.rules = &rulebook.Follower{Book: p.book, Dir: dir, Logger: p.log, Changing: p.auditRules}
 	o.Reloading = p.rules.Reload
 	sets, err := directory.Open(o)
 	if err != nil {

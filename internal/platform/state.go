@@ -18,6 +18,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/views"
 )
@@ -54,6 +55,9 @@ func (p *Platform) openState(context.Context) error {
 	limits := &p.cfg.Limits
 	dir := p.cfg.Data.Dir
 	if dir == "" || p.cfg.Journal.Off() {
+		if p.audit, err = audit.Open(journal.NewMemory()); err != nil {
+			return err
+		}
 		cfg.Fences = views.New(p.catalog, p.book)
 		cfg.Run = events.NewEpoch()
 		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), cfg.Run)
@@ -126,8 +130,12 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 			err = errors.Join(err, p.journal.Close())
 		}
 	}()
+	if p.audit, err = audit.Open(p.journal); err != nil {
+		return err
+	}
 	p.views, err = views.Open(views.Options{
 		Catalog: p.catalog, Book: p.book, Fences: p.fenceOptions(), Journal: p.journal, Files: p.servedFiles,
+		Extra: p.audit.Take,
 	})
 	if err != nil {
 		return err

@@ -33,13 +33,13 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		p.tickets = handshake.OpenTickets(c.Key+".tickets", p.log)
 		p.tickets.Install(p.wireTLS)
 	}
-	p.wireListener, err = listen.Listen(ctx, c.Listen, c.Authenticated())
+	p.wireListener, err = listen.Listen(ctx, c.Listen, c.Authenticated() || p.keys.Len() > 0)
 	if err != nil {
 		return p.listenError("wire.listen", err)
 	}
 	config := wireapi.Config{
 		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events, Logger: p.log,
-		Token: string(c.Token), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
+		Token: string(c.Token), Keys: p.keys, KeyRequired: p.keyRequired(c.Listen), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
 		MaxLarge: wireapi.LargeAtOnce * int64(p.cfg.Limits.Body), MaxConns: c.MaxConnections,
 		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,
 		Pauses: listen.Check(c.Listen, false) != nil, // loopback clients are never paused

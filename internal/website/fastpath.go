@@ -37,8 +37,8 @@ func (s *Site) appendAnswer(dst []byte, r *plainhttp.Request) []byte {
 }
 
 // admits reports whether the site answers for a host. There is no authentication.
-func (s *Site) admits(_ net.Addr, host, _ string) bool {
-	return s.options.AnyHost || access.LocalName(host)
+func (s *Site) admits(_ net.Addr, host, _ string) (<-chan struct{}, bool) {
+	return nil, s.options.AnyHost || access.LocalName(host)
 }
 
 // record adds an answer to the request log.

@@ -50,7 +50,8 @@ type conn struct {
 	answered bool   // a request was answered, so the next bytes begin another one
 	posted   bool   // the answered request was a POST
 
-	admitted            bool // for these two values
+	admitted            bool // for these two values, until ended is closed
+	ended               <-chan struct{}
 	host, authorization []byte
 	extended            time.Time // when the deadline between requests was set
 }
@@ -182,14 +183,21 @@ func (c *conn) gather(b *buffers, in []byte, now *moment) (rest []byte, v verdic
 // change on a connection.
 func (c *conn) admits() bool {
 	r := &c.request
-	if c.server.admits == nil || c.admitted && bytes.Equal(r.Host, c.host) && subtle.ConstantTimeCompare(r.Authorization, c.authorization) == 1 {
+	if c.server.admits == nil {
 		return true
 	}
-	if !c.server.admits(c.RemoteAddr(), string(r.Host), string(r.Authorization)) {
-		return false
+	if c.admitted && bytes.Equal(r.Host, c.host) && subtle.ConstantTimeCompare(r.Authorization, c.authorization) == 1 {
+		select {
+		case <-c.ended:
+		default:
+			return true
+		}
 	}
-	c.admitted, c.host, c.authorization = true, bytes.Clone(r.Host), bytes.Clone(r.Authorization)
-	return true
+	c.ended, c.admitted = c.server.admits(c.RemoteAddr(), string(r.Host), string(r.Authorization))
+	if c.admitted {
+		c.host, c.authorization = bytes.Clone(r.Host), bytes.Clone(r.Authorization)
+	}
+	return c.admitted
 }
 
 // send writes the gathered answers: the part that the kernel takes at once, then the rest with a

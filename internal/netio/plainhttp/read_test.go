@@ -94,7 +94,7 @@ func gathering() func() (rest []byte) {
 	answer := func(dst []byte, r *Request) []byte {
 		return append(r.AppendEnd(append(dst, "HTTP/1.1 200 OK\r\n"...)), r.Body...)
 	}
-	s := New(Options{Answer: answer, Admits: func(net.Addr, string, string) bool { return true }, Fallback: coldServer()})
+	s := New(Options{Answer: answer, Admits: func(net.Addr, string, string) (<-chan struct{}, bool) { return nil, true }, Fallback: coldServer()})
 	c, b := &conn{Conn: &net.TCPConn{}, server: s, request: Request{stopping: &s.stopping}}, new(buffers)
 	in := []byte(benchmarkRequests["search"] + benchmarkRequests["browser"])
 	return func() []byte {
@@ -125,14 +125,15 @@ func TestPlainRequestsAllocateNothing(t *testing.T) {
 	}
 }
 
-// Admits is called once for values that do not change on a connection.
+// Admits is called once for values that do not change on a connection, until they have ended.
 func TestAdmits(t *testing.T) {
 	var asked []string
+	ended := make(chan struct{})
 	s := New(Options{
 		Answer: echo{}.answer, Fallback: coldServer(),
-		Admits: func(_ net.Addr, host, authorization string) bool {
+		Admits: func(_ net.Addr, host, authorization string) (<-chan struct{}, bool) {
 			asked = append(asked, host+" "+authorization)
-			return host != "evil" && authorization != "Bearer wrong"
+			return ended, host != "evil" && authorization != "Bearer wrong"
 		},
 	})
 	c, b := &conn{Conn: &net.TCPConn{}, server: s, request: Request{Now: time.Now()}}, new(buffers)
@@ -144,12 +145,14 @@ func TestAdmits(t *testing.T) {
 			t.Errorf("%s is not answered", host)
 		}
 	}
+	close(ended)
+	c.gather(b, []byte(request("x", "Bearer t")), s.clock.now.Load())
 	for _, in := range []string{request("x", "Bearer wrong"), request("evil", "Bearer t"), "GET /hot HTTP/1.1\r\nHost: evil\r\n\r\n"} {
 		if rest, v := c.gather(b, []byte(in), s.clock.now.Load()); string(rest) != in || v != odd {
 			t.Errorf("%q is answered", in)
 		}
 	}
-	if got := strings.Join(asked, ", "); got != "x Bearer t, y Bearer t, x Bearer t, x Bearer wrong, evil Bearer t, evil " {
+	if got := strings.Join(asked, ", "); got != "x Bearer t, y Bearer t, x Bearer t, x Bearer t, x Bearer wrong, evil Bearer t, evil " {
 		t.Errorf("asked for %s", got)
 	}
 }

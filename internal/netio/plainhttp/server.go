@@ -34,8 +34,9 @@ type Options struct {
 	Answer func(dst []byte, r *Request) []byte
 	// Admits reports whether requests from a peer to a host, with an Authorization header ("" for
 	// none), may be answered here. Others are left to Fallback. It is called once for successive
-	// requests of a connection that agree in these values. Nil admits all.
-	Admits func(peer net.Addr, host, authorization string) bool
+	// requests of a connection that agree in these values, until ended is closed, which may be nil.
+	// Nil admits all.
+	Admits func(peer net.Addr, host, authorization string) (ended <-chan struct{}, ok bool)
 	// Fallback answers all other requests. The caller does not use it otherwise. Its
 	// ReadHeaderTimeout (for a first request), IdleTimeout and WriteTimeout apply to plain requests
 	// too, rounded to a second; without them the timeout is two minutes.
@@ -49,7 +50,7 @@ const defaultTimeout = 2 * time.Minute
 // Server answers plain requests with a function, and others with net/http. It is used once.
 type Server struct {
 	answer     func([]byte, *Request) []byte
-	admits     func(peer net.Addr, host, authorization string) bool
+	admits     func(peer net.Addr, host, authorization string) (<-chan struct{}, bool)
 	fallback   *http.Server
 	log        *slog.Logger
 	clock      clock

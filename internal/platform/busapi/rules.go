@@ -18,6 +18,7 @@ import (
 	"paddock/internal/platform/httpapi/etag"
 	"paddock/internal/platform/rulebook/ruleapi"
 	"paddock/internal/platform/subjects"
+	"paddock/internal/process/keyring"
 )
 
 // RulesSubjects matches the subjects of requests about rules: paddock.rules.list, and
@@ -40,6 +41,7 @@ const (
 // answers, one request after the other.
 type Rules struct {
 	rules   *ruleapi.Rules
+	keys    *keyring.Ring // nil: none
 	local   *bus.Local
 	sub     *bus.Subscription
 	limit   int
@@ -51,9 +53,9 @@ type Rules struct {
 }
 
 // OpenRules begins to answer. A message has at most maxPayload bytes.
-func OpenRules(local *bus.Local, rules *ruleapi.Rules, maxPayload int) (*Rules, error) {
+func OpenRules(local *bus.Local, rules *ruleapi.Rules, keys *keyring.Ring, maxPayload int) (*Rules, error) {
 	d := &Rules{
-		rules: rules, local: local, limit: maxPayload,
+		rules: rules, keys: keys, local: local, limit: maxPayload,
 		waiting: make(chan bus.Msg, maxWaitingRules), end: make(chan struct{}), ended: make(chan struct{}),
 	}
 	var err error
@@ -186,19 +188,23 @@ func (d *Rules) do(m *bus.Msg) (body []byte, tag string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
+	rules := *d.rules
+	if rules.By, err = grantOf(d.keys, m.User); err != nil {
+		return nil, "", err
+	}
 	var changed *ruleapi.Changed
 	switch operation {
 	case "list":
-		body, err = d.list(m.Data)
+		body, err = list(&rules, m.Data, d.limit-replyReserve)
 		return body, "", err
 	case "get":
-		return d.rules.Get(id)
+		return rules.Get(id)
 	case "delete":
-		return []byte("{}"), "", d.rules.Delete(id, condition)
+		return []byte("{}"), "", rules.Delete(id, condition)
 	case "put":
-		changed, err = d.rules.Put(id, m.Data, condition)
+		changed, err = rules.Put(id, m.Data, condition)
 	case "patch":
-		changed, err = d.rules.Patch(id, m.Data, condition)
+		changed, err = rules.Patch(id, m.Data, condition)
 	}
 	if err != nil {
 		return nil, "", err
@@ -229,7 +235,7 @@ func parseRulesSubject(subject string) (operation, id string, err error) {
 }
 
 // list answers a list: the parameters of HTTP are members of the body, which may be empty.
-func (d *Rules) list(data []byte) ([]byte, error) {
+func list(rules *ruleapi.Rules, data []byte, most int) ([]byte, error) {
 	var q struct {
 		Set   *string `json:"set"`
 		After string  `json:"after"`
@@ -242,13 +248,13 @@ func (d *Rules) list(data []byte) ([]byte, error) {
 			return nil, statusError{http.StatusBadRequest, fmt.Sprintf("body: %v: use set, after and limit", err)}
 		}
 	}
-	query := ruleapi.Query{Set: q.Set, After: q.After, Limit: ruleapi.DefaultLimit, Bytes: d.limit - replyReserve}
+	query := ruleapi.Query{Set: q.Set, After: q.After, Limit: ruleapi.DefaultLimit, Bytes: most}
 	if q.Limit != nil {
 		if query.Limit = *q.Limit; query.Limit < 1 || query.Limit > ruleapi.MaxLimit {
 			return nil, statusError{http.StatusBadRequest, fmt.Sprintf("body: limit %d is not a number from 1 to %d", query.Limit, ruleapi.MaxLimit)}
 		}
 	}
-	return events.PlainJSON(d.rules.List(query))
+	return events.PlainJSON(rules.List(query))
 }
 
 // conditionOf reads the headers of a message.

@@ -53,7 +53,7 @@ func openRulesTest(t *testing.T, maxPayload int, refusing func() string, settle 
 		Book: rulebook.New(track.Policy{}), Catalog: catalog(t),
 		Refusing: refusing, Settle: settle,
 	}}
-	if k.door, err = OpenRules(server.Local("rules"), k.rules, maxPayload); err != nil {
+	if k.door, err = OpenRules(server.Local("rules"), k.rules, nil, maxPayload); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -53,6 +53,9 @@ type Options struct {
 	// Publishing is locked while the catalog and the record change together; nil: no lock.
 	Record     []byte
 	Publishing sync.Locker
+	// Changing is called before sets of these names are served, or removed, and its result after it
+	// with the error, if any. Nil: none.
+	Changing func(put, removed []string) func(error)
 }
 
 // Directory is a directory and the sets that were read from it. It is safe for concurrent use.
@@ -82,6 +85,9 @@ func Open(o Options) (*Directory, error) {
 	}
 	if d.o.Publishing == nil {
 		d.o.Publishing = new(sync.Mutex)
+	}
+	if d.o.Changing == nil {
+		d.o.Changing = func(_, _ []string) func(error) { return func(error) {} }
 	}
 	if d.o.Interval == 0 {
 		d.o.Interval = DefaultInterval
@@ -260,7 +266,9 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 	}
 	d.o.Publishing.Lock()
 	defer d.o.Publishing.Unlock()
+	changed := d.o.Changing(append(setNames(served), setNames(replaced)...), ch.Remove)
 	snaps, err := d.o.Catalog.Apply(ch)
+	changed(err)
 	if err != nil { // ErrFull: the set has used up its four billion refs
 		for _, c := range replaced {
 			err = errors.Join(err, c.file.fail(c.file.named(err)))
@@ -274,6 +282,13 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 	d.published(served, gone)
 	d.log.Info("fences loaded", "sets", len(served), "removed", len(ch.Remove), "took", time.Since(begun))
 	return failed
+}
+
+func setNames(contents []*content) (names []string) {
+	for _, c := range contents {
+		names = append(names, c.set.Name())
+	}
+	return names
 }
 
 // published records the contents that readers see now.

@@ -207,6 +207,10 @@ type Filter struct {
 	Event  string `json:"event"` // the name of a track.Kind
 	Fleet  string `json:"fleet"`
 	Object string `json:"object"`
+
+	// Sees, if set, reports whether the reader may see events of a set and a fleet. An event about
+	// two objects has two fleets.
+	Sees func(set, fleet string) bool `json:"-"`
 }
 
 // Validate refuses an unknown kind of event, for which a filter would wait for ever.
@@ -220,11 +224,30 @@ func (f *Filter) Validate() error {
 	return nil
 }
 
+// sees reports whether the reader may see a record.
+func (f *Filter) sees(r *Record) bool {
+	if !f.Sees(r.Set, r.Fleet) {
+		return false
+	}
+	if r.Kind != track.NearBegin && r.Kind != track.NearEnd {
+		return true
+	}
+	var e struct {
+		Data struct {
+			Other struct {
+				Fleet string `json:"fleet"`
+			} `json:"other"`
+		} `json:"data"`
+	}
+	return json.Unmarshal(r.JSON.Bytes(), &e) == nil && f.Sees(r.Set, e.Data.Other.Fleet)
+}
+
 // Match reports whether the filter selects the record.
 func (f *Filter) Match(r *Record) bool {
 	return (f.Set == "" || f.Set == r.Set) &&
 		(f.Fence == "" || f.Fence == r.Fence) &&
 		(f.Event == "" || f.Event == r.Kind.String()) &&
 		(f.Fleet == "" || f.Fleet == r.Fleet) &&
-		(f.Object == "" || f.Object == r.Object)
+		(f.Object == "" || f.Object == r.Object) &&
+		(f.Sees == nil || f.sees(r))
 }

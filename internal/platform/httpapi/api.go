@@ -25,10 +25,11 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/ruleapi"
 	"paddock/internal/platform/tiles"
-	"paddock/internal/process/access"
+	"paddock/internal/process/keyring"
 )
 
 // DefaultMaxBody bounds the body of a request, in bytes.
@@ -47,7 +48,13 @@ type Config struct {
 	UI      http.Handler            // the dashboard; nil: none
 	Metrics http.Handler            // nil: none
 
-	Token    string        // required of clients; "": none
+	Token         string        // required of clients, as that of an administrator; "": none
+	Keys          *keyring.Ring // nil: none
+	KeyRequired   bool          // of every request; else only keys that are given are checked
+	SessionSecret []byte        // under which browsers hold sessions; nil: they end with the process
+	CORSOrigins   []string      // whose pages may read answers, see CheckOrigin
+	Audit         *audit.Log    // of changes; nil: none
+
 	Profile  bool          // serve /debug/pprof
 	MaxBody  int64         // bytes; 0 means DefaultMaxBody. All large bodies and answers together: four times that
 	MaxAhead track.Millis  // see ingest.Decoder
@@ -85,7 +92,7 @@ func (c Config) withDefaults() Config {
 // API is the HTTP API. Close it after its server has stopped accepting.
 type API struct {
 	cfg     Config
-	access  *access.Guard
+	gate    *gate
 	handler http.Handler
 	live    *liveHub
 	memory  *budget.Budget
@@ -111,8 +118,8 @@ func New(cfg Config) *API {
 	if cfg.Book == nil {
 		cfg.Book = rulebook.New(track.Policy{})
 	}
-	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
-	a.rules = ruleapi.Rules{Book: cfg.Book, Catalog: cfg.Catalog, Refusing: cfg.Pipeline.Refusing, Settle: cfg.Pipeline.Settle}
+	a := &API{cfg: cfg, gate: newGate(&cfg), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a.rules = ruleapi.Rules{Audit: cfg.Audit, Book: cfg.Book, Catalog: cfg.Catalog, Refusing: cfg.Pipeline.Refusing, Settle: cfg.Pipeline.Settle}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
 	a.handler = a.protect(a.routes())
@@ -172,7 +179,7 @@ func (a *API) Stats() Stats {
 	return Stats{
 		Live: live, RefusedSets: a.refused.sets.Load(),
 		RefusedLive: a.refused.live.Load(), RefusedLarge: a.memory.Refused(),
-		Paused: a.access.Paused(), Tiles: a.tiles.Stats(),
+		Paused: a.gate.guard.Paused(), Tiles: a.tiles.Stats(),
 	}
 }
 
@@ -202,39 +209,49 @@ func (a *API) inSet(h func(w http.ResponseWriter, r *http.Request, s *fence.Set)
 
 // v1 returns the handlers of /v1, which openapi.json describes.
 func (a *API) v1() map[string]handler {
+	const readSets = keyring.Lookup | keyring.SetsWrite
 	return map[string]handler{
-		"GET /v1/sets":                         plain(a.getSets),
-		"GET /v1/sets/{set}":                   a.inSet(a.getSet, "findings"),
-		"PUT /v1/sets/{set}":                   plain(a.putSet),
-		"POST /v1/sets/{set}":                  plain(a.postSet),
-		"DELETE /v1/sets/{set}":                a.inSet(a.deleteSet),
-		"GET /v1/sets/{set}/fences":            a.getFences,
-		"GET /v1/sets/{set}/fences/{id}":       a.inSet(a.getFence),
-		"PUT /v1/sets/{set}/fences/{id}":       a.inSet(a.putFence),
-		"DELETE /v1/sets/{set}/fences/{id}":    a.inSet(a.deleteFence),
-		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": a.inSet(a.getTile, "v"),
-		"GET /v1/sets/{set}/policy":            a.inSet(a.getPolicy),
-		"PUT /v1/sets/{set}/policy":            a.inSet(a.putPolicy),
-		"DELETE /v1/sets/{set}/policy":         a.inSet(a.deletePolicy),
-		"GET /v1/rules":                        a.getRules,
-		"POST " + dryRunPath:                   plain(a.postDryRun),
-		"GET /v1/rules/{id}":                   a.getRule,
-		"PUT /v1/rules/{id}":                   plain(a.putRule),
-		"PATCH /v1/rules/{id}":                 plain(a.patchRule),
-		"DELETE /v1/rules/{id}":                plain(a.deleteRule),
-		"GET /v1/search":                       a.getSearch,
-		"POST /v1/search":                      a.postSearch,
-		"POST /v1/positions":                   a.postPositions,
-		"GET /v1/objects":                      a.getObjects,
-		"GET /v1/objects/{id}":                 a.getObject,
-		"DELETE /v1/objects/{id}":              a.deleteObject,
-		"GET /v1/objects/{id}/track":           a.getTrack,
-		"GET /v1/objects/{id}/forecast":        a.getForecast,
-		"GET /v1/visits":                       a.getVisits,
-		"GET /v1/events":                       a.getEvents,
-		"GET /v1/live":                         plain(a.getLive),
-		"GET /v1/tunnel":                       a.getTunnel,
-		"POST /v1/backup":                      plain(a.postBackup),
+		"GET /v1/sets":                         permit(readSets, plain(a.getSets)),
+		"GET /v1/sets/{set}":                   permit(readSets, a.inSet(a.getSet, "findings")),
+		"PUT /v1/sets/{set}":                   permit(keyring.SetsWrite, plain(a.putSet)),
+		"POST /v1/sets/{set}":                  permit(keyring.SetsWrite, plain(a.postSet)),
+		"DELETE /v1/sets/{set}":                permit(keyring.SetsWrite, a.inSet(a.deleteSet)),
+		"GET /v1/sets/{set}/fences":            permit(readSets, a.getFences),
+		"GET /v1/sets/{set}/fences/{id}":       permit(readSets, a.inSet(a.getFence)),
+		"PUT /v1/sets/{set}/fences/{id}":       permit(keyring.SetsWrite, a.inSet(a.putFence)),
+		"DELETE /v1/sets/{set}/fences/{id}":    permit(keyring.SetsWrite, a.inSet(a.deleteFence)),
+		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": permit(readSets, a.inSet(a.getTile, "v")),
+		"GET /v1/sets/{set}/policy":            permit(readSets, a.inSet(a.getPolicy)),
+		"PUT /v1/sets/{set}/policy":            permit(keyring.SetsWrite, a.inSet(a.putPolicy)),
+		"DELETE /v1/sets/{set}/policy":         permit(keyring.SetsWrite, a.inSet(a.deletePolicy)),
+		"GET /v1/rules":                        permit(keyring.RulesWrite, a.getRules),
+		"POST " + dryRunPath:                   permit(keyring.RulesWrite, plain(a.postDryRun)),
+		"GET /v1/rules/{id}":                   permit(keyring.RulesWrite, a.getRule),
+		"PUT /v1/rules/{id}":                   permit(keyring.RulesWrite, plain(a.putRule)),
+		"PATCH /v1/rules/{id}":                 permit(keyring.RulesWrite, plain(a.patchRule)),
+		"DELETE /v1/rules/{id}":                permit(keyring.RulesWrite, plain(a.deleteRule)),
+		"GET /v1/search":                       permit(keyring.Lookup, a.getSearch),
+		"POST /v1/search":                      permit(keyring.Lookup, a.postSearch),
+		"POST /v1/positions":                   permit(keyring.PositionsWrite, a.postPositions),
+		"GET /v1/objects":                      permit(keyring.ObjectsRead, a.getObjects),
+		"GET /v1/objects/{id}":                 permit(keyring.ObjectsRead, a.getObject),
+		"DELETE /v1/objects/{id}":              permit(keyring.Admin, a.deleteObject),
+		"GET /v1/objects/{id}/track":           permit(keyring.ObjectsRead, a.getTrack),
+		"GET /v1/objects/{id}/forecast":        permit(keyring.ObjectsRead, a.getForecast),
+		"GET /v1/visits":                       permit(keyring.ObjectsRead, a.getVisits),
+		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
+		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
+		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
+		"POST /v1/backup":                      permit(keyring.Admin, plain(a.postBackup)),
+		"DELETE " + sessionPath:                plain(a.deleteSession),
+		"POST " + sessionPath:                  plain(a.postSession),
+		"GET /v1/audit":                        permit(keyring.Admin, a.getAudit),
+		"GET /v1/keys":                         permit(keyring.Admin, plain(a.getKeys)),
+		"POST /v1/keys":                        permit(keyring.Admin, plain(a.postKey)),
+		"GET /v1/keys/{name}":                  permit(keyring.Admin, plain(a.getKey)),
+		"PATCH /v1/keys/{name}":                permit(keyring.Admin, plain(a.patchKey)),
+		"DELETE /v1/keys/{name}":               permit(keyring.Admin, plain(a.deleteKey)),
+		"POST /v1/keys/{name}/secret":          permit(keyring.Admin, plain(a.postSecret)),
 		"GET /v1/openapi.json":                 plain(getOpenAPI),
 	}
 }
@@ -261,7 +278,7 @@ func (a *API) routes() http.Handler {
 	mux.Handle("GET /healthz", getHealth)
 	mux.Handle("GET /readyz", handler(a.getReady))
 	if a.cfg.Metrics != nil {
-		mux.Handle("GET /metrics", a.cfg.Metrics)
+		mux.Handle("GET /metrics", permit(keyring.Admin, plainly(a.cfg.Metrics)))
 		mux.Handle("/metrics", otherMethods([]string{http.MethodGet, http.MethodHead}))
 	}
 	mux.Handle("/healthz", otherMethods([]string{http.MethodGet, http.MethodHead}))
@@ -289,6 +306,14 @@ func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 			mux.ServeHTTP(w, r)
 		}
 	})
+}
+
+// plainly returns h as a handler that does not fail.
+func plainly(h http.Handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		h.ServeHTTP(w, r)
+		return nil
+	}
 }
 
 // otherMethods refuses the methods that a path does not have. The mux itself does not, because of

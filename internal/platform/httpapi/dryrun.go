@@ -12,6 +12,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/rulebook/dryrun"
+	"paddock/internal/process/keyring"
 )
 
 // dryRunPositions bounds the past positions of a dry run.
@@ -43,6 +44,9 @@ type dryRunResult struct {
 // postDryRun tells which events positions would cause, from an empty state, and changes nothing.
 // Each position arrives at its own time.
 func (a *API) postDryRun(w http.ResponseWriter, r *http.Request) error {
+	if g := keyring.From(r.Context()); g.OfSets() {
+		return fail(http.StatusForbidden, "the key %.64q is for some sets only: a dry run uses all of them", g.Name())
+	}
 	l := a.memory.Lease()
 	defer l.Release()
 	body, err := a.readBody(w, r, l)
@@ -62,6 +66,11 @@ func (a *API) postDryRun(w http.ResponseWriter, r *http.Request) error {
 	batch, err := a.dryPositions(r, &q)
 	if err != nil {
 		return err
+	}
+	for i := range batch.Positions {
+		if err := permitFleet(r, batch.Positions[i].Fleet); err != nil {
+			return err
+		}
 	}
 	return writeJSON(w, http.StatusOK, runDry(view, batch))
 }
@@ -106,8 +115,8 @@ func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 	case !h.From.Before(h.To):
 		return nil, fail(http.StatusBadRequest, "body: history: to is not behind from")
 	}
-	if h.Fleet == "" {
-		h.Fleet = events.DefaultFleet
+	if h.Fleet, err = fleetOf(r, h.Fleet, events.DefaultFleet); err != nil {
+		return nil, err
 	}
 	batch := &ingest.Batch{}
 	err = past.Track(r.Context(), history.Object{Fleet: h.Fleet, ID: h.Object}, track.MillisOf(h.From), track.MillisOf(h.To), func(fixes []history.Fix) bool {

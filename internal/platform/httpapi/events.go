@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paddock/internal/platform/events"
+	"paddock/internal/process/keyring"
 )
 
 const (
@@ -41,6 +42,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	f = limitEvents(f, keyring.From(r.Context()))
 	after, err := a.begin(q, r.Header.Get("Last-Event-ID"), wait, f)
 	if err != nil {
 		return err
@@ -55,7 +57,9 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	s.follow(r.Context(), reader)
+	ctx, cancel := whileHeld(r)
+	defer cancel()
+	s.follow(ctx, reader)
 	return nil
 }
 

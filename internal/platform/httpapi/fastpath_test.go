@@ -259,7 +259,10 @@ func FuzzFastPath(f *testing.F) {
 			text = posting(target, body, "Content-Type: "+contentType+"\r\n")
 		}
 		r := plainhttp.Read(text, time.Now())
-		if r == nil || !tw.api.admits(&net.TCPAddr{}, string(r.Host), string(r.Authorization)) {
+		if r == nil {
+			return
+		}
+		if _, ok := tw.api.admits(&net.TCPAddr{}, string(r.Host), string(r.Authorization)); !ok {
 			return
 		}
 		got := tw.api.appendAnswer(nil, r)

@@ -152,11 +152,15 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) err
 	if f.Key == "" || len(f.Key) > 256 {
 		return fail(http.StatusBadRequest, "id: 1 to 256 bytes")
 	}
-	created, snap, err := s.If(a.fenceGuard(s, f.Key, conditionOf(r))).Put(f)
+	var created bool
+	var snap *fence.Snapshot
+	err = a.audited(r, "fence.put", s.Name()+"/"+f.Key, func() (err error) {
+		if created, snap, err = s.If(a.fenceGuard(s, f.Key, conditionOf(r))).Put(f); err != nil {
+			return refused(err)
+		}
+		return a.settle()
+	})
 	if err != nil {
-		return refused(err)
-	}
-	if err := a.settle(); err != nil {
 		return err
 	}
 	answer := edit{Set: s.Name(), ID: f.Key, Generation: snap.Generation(), ETag: a.etags.of(s, snap)}
@@ -176,14 +180,19 @@ func (a *API) deleteFence(w http.ResponseWriter, r *http.Request, s *fence.Set) 
 	if _, err := find(s, s.Snapshot(), key); err != nil {
 		return err // the condition does not matter
 	}
-	snap, ok, err := s.If(a.fenceGuard(s, key, conditionOf(r))).Delete(key)
+	var snap *fence.Snapshot
+	err := a.audited(r, "fence.delete", s.Name()+"/"+key, func() error {
+		now, ok, err := s.If(a.fenceGuard(s, key, conditionOf(r))).Delete(key)
+		if err != nil {
+			return err
+		}
+		if !ok { // another request was faster
+			return fail(http.StatusNotFound, "no fence %.64q in set %q", key, s.Name())
+		}
+		snap = now
+		return a.settle()
+	})
 	if err != nil {
-		return err
-	}
-	if !ok { // another request was faster
-		return fail(http.StatusNotFound, "no fence %.64q in set %q", key, s.Name())
-	}
-	if err := a.settle(); err != nil {
 		return err
 	}
 	a.etags.tell(w, s, snap)

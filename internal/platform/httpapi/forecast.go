@@ -12,6 +12,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
+	"paddock/internal/process/keyring"
 )
 
 const (
@@ -66,7 +67,12 @@ func (a *API) getForecast(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sets, err := a.forecastSets(q)
+	if set := q.Get("set"); set != "" {
+		if err := permitSet(r, set); err != nil {
+			return err
+		}
+	}
+	sets, err := a.forecastSets(q, keyring.From(r.Context()))
 	if err != nil {
 		return err
 	}
@@ -111,10 +117,10 @@ func forecastBounds(q url.Values) (horizon time.Duration, limit int, err error) 
 }
 
 // forecastSets returns all sets, or the one of the query.
-func (a *API) forecastSets(q url.Values) (sets []forecast.Set, err error) {
+func (a *API) forecastSets(q url.Values, g *keyring.Grant) (sets []forecast.Set, err error) {
 	name := q.Get("set")
 	for s := range a.cfg.Catalog.All() {
-		if name == "" || s.Name() == name {
+		if (name == "" || s.Name() == name) && g.Set(s.Name()) {
 			sets = append(sets, forecast.Set{Name: s.Name(), Snapshot: s.Snapshot()})
 		}
 	}

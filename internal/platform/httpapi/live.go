@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
@@ -13,6 +14,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/process/keyring"
 )
 
 const (
@@ -41,12 +43,15 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	conn.SetReadLimit(liveMessage)
 	c := &liveClient{
-		api: a, conn: conn, known: map[uint32]uint64{},
+		api: a, grant: keyring.From(r.Context()), conn: conn, known: map[uint32]uint64{},
 		requests: make(chan liveRequest), ended: make(chan struct{}),
 	}
 	c.serve()
 	return nil
 }
+
+// errKeyEnded ends a live feed whose key was removed.
+var errKeyEnded = errors.New("the key has ended")
 
 // addViewer counts a new live feed, or returns why it is refused.
 func (a *API) addViewer() error {
@@ -82,20 +87,24 @@ type liveRequest struct {
 type liveClient struct {
 	api      *API
 	conn     *websocket.Conn
+	grant    *keyring.Grant
 	requests chan liveRequest // unbuffered, from read to run
 	ended    chan struct{}    // closed when requests are no longer received
 	fault    string           // the error in a request; owned by read until serve has waited for it
 
-	view    *[4]float64 // nil: the whole world
-	filter  events.Filter
-	reader  *events.Reader
-	known   map[uint32]uint64 // handles with names at the client: the last frame with each
-	removed uint64            // removed objects when the names were sent
-	frames  uint64            // frames of positions so far
-	sets    string            // the last description of the sets
-	records []events.Record
-	dots    []track.Dot
-	frame   []byte
+	view      *[4]float64   // nil: the whole world
+	unseen    events.Filter // what the key is not for is left out
+	filter    events.Filter
+	reader    *events.Reader
+	known     map[uint32]uint64 // handles with names at the client: the last frame with each
+	removed   uint64            // removed objects when the names were sent
+	fleets    map[uint32]bool   // handles of objects whose fleet is known: whether the key is for it
+	forgotten uint64            // removed objects when that began
+	frames    uint64            // frames of positions so far
+	sets      string            // the last description of the sets
+	records   []events.Record
+	dots      []track.Dot
+	frame     []byte
 }
 
 // serve talks to the client until it disconnects, or until the log ends and all of it has been
@@ -104,6 +113,12 @@ type liveClient struct {
 func (c *liveClient) serve() {
 	ctx, cancel := context.WithCancel(c.api.ctx)
 	defer cancel()
+	if !c.grant.Can(keyring.EventsRead) {
+		c.unseen.Sees = func(string, string) bool { return false }
+	} else {
+		c.unseen = limitEvents(c.unseen, c.grant)
+	}
+	c.filter = c.unseen
 	read := make(chan struct{})
 	go func() { // ends with the connection
 		defer close(read)
@@ -114,6 +129,8 @@ func (c *liveClient) serve() {
 	close(c.ended)
 	status, reason := websocket.StatusNormalClosure, ""
 	switch {
+	case errors.Is(err, errKeyEnded):
+		status, reason = websocket.StatusPolicyViolation, "the key is not valid any more"
 	case errors.Is(err, events.ErrEnded):
 		status, reason = websocket.StatusGoingAway, "shutting down"
 	case errors.Is(err, context.Canceled):
@@ -158,7 +175,7 @@ func parseLiveRequest(data []byte) (req liveRequest, err error) {
 
 func (c *liveClient) run(ctx context.Context) error {
 	log := c.api.cfg.Log
-	c.reader = log.Reader(log.Latest(), events.Filter{})
+	c.reader = log.Reader(log.Latest(), c.filter)
 	c.records = make([]events.Record, 0, liveEvents)
 	if err := c.greet(ctx); err != nil {
 		return err
@@ -188,6 +205,8 @@ func (c *liveClient) wait(ctx context.Context, tick <-chan time.Time, one bool) 
 			return nil
 		case <-c.api.cfg.Log.Done():
 			return nil
+		case <-c.grant.Done():
+			return errKeyEnded
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -216,6 +235,7 @@ func (c *liveClient) obey(req liveRequest) error {
 	}
 	if req.Events != nil {
 		c.filter = *req.Events
+		c.filter.Sees = c.unseen.Sees
 		c.reader = c.api.cfg.Log.Reader(c.reader.Position(), c.filter)
 	}
 	if req.Cursor == nil {
@@ -243,7 +263,7 @@ func (c *liveClient) step(n int) error {
 	if ended {
 		return events.ErrEnded
 	}
-	if n%liveDots == 0 {
+	if n%liveDots == 0 && c.grant.Can(keyring.ObjectsRead) {
 		if err := c.sendDots(); err != nil {
 			return err
 		}
@@ -252,7 +272,7 @@ func (c *liveClient) step(n int) error {
 		if err := c.sendSets(); err != nil {
 			return err
 		}
-		return c.send(c.api.live.stats())
+		return c.send(c.figures())
 	}
 	return nil
 }
@@ -291,7 +311,7 @@ func (c *liveClient) sendEvents() error {
 
 // sendSets sends the description of the sets if it has changed.
 func (c *liveClient) sendSets() error {
-	b, err := json.Marshal(map[string]any{"type": "sets", "sets": describeSets(c.api.cfg.Catalog)})
+	b, err := json.Marshal(map[string]any{"type": "sets", "sets": describeSets(c.api.cfg.Catalog, c.grant)})
 	if err != nil || string(b) == c.sets {
 		return err
 	}
@@ -307,6 +327,7 @@ func (c *liveClient) sendDots() error {
 			c.dots = append(c.dots, all[i])
 		}
 	}
+	c.dots = c.own(c.dots)
 	thinned := len(c.dots) > liveThinned
 	if thinned {
 		c.dots = thin(c.dots, liveThinned)
@@ -316,6 +337,42 @@ func (c *liveClient) sendDots() error {
 	}
 	c.frame = appendDots(c.frame[:0], at, c.dots, thinned)
 	return c.write(websocket.MessageBinary, c.frame)
+}
+
+// figures returns the figures of the last second. Those of other fleets and sets are not for a key
+// with limits: it gets the numbers of what it sees.
+func (c *liveClient) figures() liveFigures {
+	f := c.api.live.stats()
+	if !c.grant.Limited() && c.grant.Can(keyring.EventsRead) && c.grant.Can(keyring.ObjectsRead) {
+		return f
+	}
+	own := liveFigures{Type: f.Type, T: f.T, Objects: len(c.dots)}
+	for s := range c.api.cfg.Catalog.All() {
+		if c.grant.Set(s.Name()) {
+			own.Fences += s.Snapshot().Len()
+		}
+	}
+	return own
+}
+
+// own returns the dots of the fleets that the key is for.
+func (c *liveClient) own(dots []track.Dot) []track.Dot {
+	if !c.grant.OfFleets() {
+		return dots
+	}
+	if n := c.api.cfg.Pipeline.Removed(); c.fleets == nil || n != c.forgotten || len(c.fleets) > 2*len(dots)+sparedNames {
+		c.forgotten, c.fleets = n, map[uint32]bool{} // handles may have been reused
+	}
+	var unknown []uint32
+	for i := range dots {
+		if _, ok := c.fleets[dots[i].Handle]; !ok {
+			unknown = append(unknown, dots[i].Handle)
+		}
+	}
+	for _, n := range c.api.cfg.Pipeline.Names(nil, unknown) {
+		c.fleets[n.Handle] = c.grant.Fleet(n.Fleet)
+	}
+	return slices.DeleteFunc(dots, func(d track.Dot) bool { return !c.fleets[d.Handle] })
 }
 
 // sparedNames are kept beyond twice the number of the last frame, so that few frames search for

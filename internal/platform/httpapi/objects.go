@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/process/keyring"
 )
 
 const (
@@ -59,8 +59,16 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	query := ingest.Query{
-		Fleet: q.Get("fleet"), Prefix: q.Get("prefix"), Limit: defaultObjects,
+		Prefix: q.Get("prefix"), Limit: defaultObjects,
 		In: track.FenceName{Set: q.Get("set"), Key: q.Get("fence")},
+	}
+	if query.Fleet, err = fleetOf(r, q.Get("fleet"), ""); err != nil {
+		return err
+	}
+	if set := query.In.Set; set != "" {
+		if err := permitSet(r, set); err != nil {
+			return err
+		}
 	}
 	if query.In.Key != "" && query.In.Set == "" {
 		return fail(http.StatusBadRequest, "query: fence needs its set")
@@ -75,15 +83,15 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusBadRequest, "query: after is not the next of an earlier answer")
 	}
 	if q.Get("at") != "" {
-		return a.objectsAt(w, r, q, query.Limit, string(after))
+		return a.objectsAt(w, r, q, query.Fleet, query.Limit, string(after))
 	}
 	query.After = string(after)
 	found, more := a.cfg.Pipeline.Objects(query)
-	page := objectPage{Objects: []objectJSON{}}
+	page, g := objectPage{Objects: []objectJSON{}}, keyring.From(r.Context())
 	size := 0
 	for i := range found {
 		o := &found[i]
-		page.Objects = append(page.Objects, describeObject(o))
+		page.Objects = append(page.Objects, describeObject(o, g))
 		if size += len(o.Props); (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
 			page.Next = base64.RawURLEncoding.EncodeToString([]byte(ingest.ObjectKey(o.Fleet, o.ID)))
 			break
@@ -107,7 +115,7 @@ func (a *API) getObject(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return noObject(fleet, id)
 	}
-	return writeJSON(w, http.StatusOK, describeObject(&o))
+	return writeJSON(w, http.StatusOK, describeObject(&o, keyring.From(r.Context())))
 }
 
 // deleteObject forgets an object, and on request its past. Its exits have been published before the
@@ -125,11 +133,21 @@ func (a *API) deleteObject(w http.ResponseWriter, r *http.Request) error {
 		_, err := a.past(r)
 		return err
 	}
+	err = a.audited(r, "object.delete", fleet+"/"+id, func() error { return a.forget(r, fleet, id, past == "1") })
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// forget removes an object, and its past if that is asked for.
+func (a *API) forget(r *http.Request, fleet, id string, past bool) error {
 	removed, err := a.cfg.Pipeline.Remove(fleet, id)
 	if err != nil {
 		return fail(http.StatusServiceUnavailable, "%v", err)
 	}
-	if past == "1" {
+	if past {
 		erased, err := a.erase(r, fleet, id)
 		if err != nil {
 			return err
@@ -139,7 +157,6 @@ func (a *API) deleteObject(w http.ResponseWriter, r *http.Request) error {
 	if !removed {
 		return noObject(fleet, id)
 	}
-	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -149,29 +166,35 @@ func objectName(r *http.Request, further ...string) (fleet, id string, err error
 	if err != nil {
 		return "", "", err
 	}
-	return cmp.Or(q.Get("fleet"), events.DefaultFleet), r.PathValue("id"), nil
+	fleet, err = fleetOf(r, q.Get("fleet"), events.DefaultFleet)
+	return fleet, r.PathValue("id"), err
 }
 
 func noObject(fleet, id string) error {
 	return fail(http.StatusNotFound, "no object %.64q in fleet %.64q", id, fleet)
 }
 
-func describeObject(o *track.Object) objectJSON {
+// describeObject describes an object with the sets that a key is for.
+func describeObject(o *track.Object, g *keyring.Grant) objectJSON {
 	j := objectJSON{
 		ID: o.ID, Fleet: o.Fleet, Lon: o.Point.Lon, Lat: o.Point.Lat,
 		T: events.FormatTime(o.Time.Time()), Seen: events.FormatTime(o.Arrived.Time()),
 		State: o.State.String(), Props: o.Props,
 		Accuracy: known(o.Accuracy), Speed: known(o.Speed), Heading: known(o.Heading), Altitude: known(o.Altitude),
-		Fences: make([]visitJSON, len(o.Fences)),
+		Fences: make([]visitJSON, 0, len(o.Fences)),
 	}
-	for i, v := range o.Fences {
-		j.Fences[i] = visitJSON{
-			Set: v.Set, Fence: v.Fence.Key, Since: events.FormatTime(v.Since.Time()),
-			Visit: events.VisitID(o.Fleet, o.ID, v.Visit),
+	for _, v := range o.Fences {
+		if g.Set(v.Set) {
+			j.Fences = append(j.Fences, visitJSON{
+				Set: v.Set, Fence: v.Fence.Key, Since: events.FormatTime(v.Since.Time()),
+				Visit: events.VisitID(o.Fleet, o.ID, v.Visit),
+			})
 		}
 	}
 	for i := range o.Pending {
-		j.Pending = append(j.Pending, describePending(&o.Pending[i]))
+		if g.Set(o.Pending[i].Set) {
+			j.Pending = append(j.Pending, describePending(&o.Pending[i]))
+		}
 	}
 	return j
 }

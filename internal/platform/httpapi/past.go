@@ -83,7 +83,7 @@ type pastJSON struct {
 }
 
 // objectsAt answers GET /v1/objects?at=.
-func (a *API) objectsAt(w http.ResponseWriter, r *http.Request, q url.Values, limit int, after string) error {
+func (a *API) objectsAt(w http.ResponseWriter, r *http.Request, q url.Values, fleet string, limit int, after string) error {
 	at, err := instant(q, "at", 0)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a *API) objectsAt(w http.ResponseWriter, r *http.Request, q url.Values, li
 	if err != nil {
 		return err
 	}
-	found, next, err := h.At(r.Context(), at, history.Query{Fleet: q.Get("fleet"), Prefix: q.Get("prefix"), After: after, Limit: limit})
+	found, next, err := h.At(r.Context(), at, history.Query{Fleet: fleet, Prefix: q.Get("prefix"), After: after, Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,13 @@ func (a *API) getVisits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	query := history.VisitQuery{Set: q.Get("set"), Fence: q.Get("fence"), Fleet: q.Get("fleet"), ID: q.Get("object"), Limit: defaultVisits}
+	query := history.VisitQuery{Fence: q.Get("fence"), ID: q.Get("object"), Limit: defaultVisits}
+	if query.Fleet, err = fleetOf(r, q.Get("fleet"), ""); err != nil {
+		return err
+	}
+	if query.Set, err = setOf(r, q.Get("set")); err != nil {
+		return err
+	}
 	if query.From, query.To, err = period(q); err != nil {
 		return err
 	}

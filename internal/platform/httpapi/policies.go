@@ -30,23 +30,26 @@ func (a *API) putPolicy(w http.ResponseWriter, r *http.Request, s *fence.Set) er
 	if err := json.Unmarshal(body, &p); err != nil {
 		return fail(http.StatusBadRequest, "body: %v", err)
 	}
-	if err := a.cfg.Book.SetPolicy(s.Name(), &p); err != nil {
-		return ruleProblem(err)
-	}
-	if err := a.settle(); err != nil {
+	if err := a.setPolicy(r, "policy.put", s, &p); err != nil {
 		return err
 	}
 	return a.getPolicy(w, r, s)
 }
 
 // deletePolicy takes the policy of a set away; that of all sets holds then.
-func (a *API) deletePolicy(w http.ResponseWriter, _ *http.Request, s *fence.Set) error {
-	if err := a.cfg.Book.SetPolicy(s.Name(), nil); err != nil {
-		return ruleProblem(err)
-	}
-	if err := a.settle(); err != nil {
+func (a *API) deletePolicy(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
+	if err := a.setPolicy(r, "policy.delete", s, nil); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+func (a *API) setPolicy(r *http.Request, action string, s *fence.Set, p *track.Policy) error {
+	return a.audited(r, action, s.Name(), func() error {
+		if err := a.cfg.Book.SetPolicy(s.Name(), p); err != nil {
+			return ruleProblem(err)
+		}
+		return a.settle()
+	})
 }

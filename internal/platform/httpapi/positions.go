@@ -9,6 +9,7 @@ import (
 
 	"paddock/fence/track"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/process/keyring"
 )
 
 // submitTimeout bounds how long a request waits for room in the queues.
@@ -25,10 +26,9 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if fleet := q.Get("fleet"); fleet != "" {
-		if err := ingest.CheckName("fleet", fleet); err != nil {
-			return fail(http.StatusBadRequest, "query: %v", err)
-		}
+	fleet, err := sendingFleet(r, q.Get("fleet"))
+	if err != nil {
+		return err
 	}
 	l := a.memory.Lease()
 	defer l.Release()
@@ -37,7 +37,7 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	dec := ingest.Decoder{
-		Format: format, Fleet: q.Get("fleet"), Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
+		Format: format, Fleet: fleet, Sees: keyring.From(r.Context()).Fleet, Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
 		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
 	}
 	batch, err := dec.Decode(body)
@@ -54,6 +54,21 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusServiceUnavailable, "%v", err)
 	}
 	return writeJSON(w, positionStatus(&res), &res)
+}
+
+// sendingFleet returns the fleet of positions that name none: the given one, or the only one of the
+// key, or "".
+func sendingFleet(r *http.Request, given string) (string, error) {
+	if given != "" {
+		if err := ingest.CheckName("fleet", given); err != nil {
+			return "", fail(http.StatusBadRequest, "query: %v", err)
+		}
+		return given, permitFleet(r, given)
+	}
+	if only := keyring.From(r.Context()).Fleets(); len(only) == 1 {
+		return only[0], nil
+	}
+	return "", nil
 }
 
 // positionStatus returns 200 if any position was accepted, or known already; otherwise the status

@@ -3,57 +3,76 @@ package httpapi
 import (
 	"net"
 	"net/http"
+	"slices"
 
 	"paddock/internal/process/access"
+	"paddock/internal/process/keyring"
 )
 
-// protect wraps all routes with authentication and a check of the origin.
+// protect wraps all routes with authentication and a check of the origin. A request reaches its
+// route with the grant of its credentials.
 //
 // A page of another site must not be able to post positions from a browser. So unsafe requests from
-// other origins are refused, even without a token.
+// other origins are refused, even where no credentials are required.
 func (a *API) protect(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
+	for _, origin := range a.cfg.CORSOrigins {
+		_ = origins.AddTrustedOrigin(origin) // CheckOrigin has accepted it
+	}
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, fail(http.StatusForbidden, "cross-origin request from a browser"))
 	}))
-	next = origins.Handler(next)
-	if !a.access.Required() {
-		return onlyLocalNames(next)
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+	return a.shared(origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		local := a.gate.required || access.LocalName(r.Host)
+		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
+		if health && local || r.URL.Path == sessionPath && r.Method == http.MethodPost {
 			next.ServeHTTP(w, r)
 			return
 		}
-		switch a.access.Judge(r) {
-		case access.Refused:
-			w.Header()["Www-Authenticate"] = access.Challenge
-			writeProblem(w, fail(http.StatusUnauthorized, "send the token as Authorization: Bearer TOKEN, or as the password of Basic"))
-		case access.Paused:
-			writeProblem(w, fail(http.StatusTooManyRequests, "too many wrong tokens came from your address: try again later"))
+		g := a.gate.judge(w, r)
+		switch {
+		case g == nil:
+		case g == a.gate.anyone && !local:
+			writeProblem(w, fail(http.StatusMisdirectedRequest, "host %.64q: without a key only addresses and localhost are answered", r.Host))
 		default:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(keyring.With(r.Context(), g)))
 		}
-	})
+	})))
 }
 
-// admits makes the checks of protect for the fast path. If it returns false, protect answers with
-// the reason.
-func (a *API) admits(peer net.Addr, host, authorization string) bool {
-	if a.access.Required() {
-		return a.access.Admits(peer, authorization)
+// shared lets pages of the configured origins read answers (CORS). Cookies are not for them: they
+// send a key.
+func (a *API) shared(next http.Handler) http.Handler {
+	if len(a.cfg.CORSOrigins) == 0 {
+		return next
 	}
-	return access.LocalName(host)
-}
-
-// onlyLocalNames refuses requests for a host that is neither an address nor
-// localhost, see access.LocalName.
-func onlyLocalNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if access.LocalName(r.Host) {
+		h := w.Header()
+		h.Add("Vary", "Origin")
+		origin := r.Header.Get("Origin")
+		if !slices.Contains(a.cfg.CORSOrigins, origin) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		writeProblem(w, fail(http.StatusMisdirectedRequest, "host %.64q: without a token only addresses and localhost are answered", r.Host))
+		h.Set("Access-Control-Allow-Origin", origin)
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
+			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID")
+			h.Set("Access-Control-Max-Age", "600")
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, "+cursorHeader+", "+nextHeader)
+		next.ServeHTTP(w, r)
 	})
+}
+
+// CheckOrigin returns an error unless a text is an origin of pages, such as https://example.org.
+func CheckOrigin(origin string) error {
+	return http.NewCrossOriginProtection().AddTrustedOrigin(origin)
+}
+
+// admits makes the checks of protect for the fast path.
+func (a *API) admits(peer net.Addr, host, authorization string) (ended <-chan struct{}, ok bool) {
+	return a.gate.admits(peer, host, authorization)
 }

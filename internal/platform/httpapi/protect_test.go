@@ -10,7 +10,7 @@ import (
 	"paddock/internal/platform/httpapi/gofence"
 )
 
-const swapDetail = "send the token as Authorization: Bearer TOKEN, or as the password of Basic"
+const swapDetail = "send a key as Authorization: Bearer KEY, or as the password of Basic"
 
 func TestToken(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) {
@@ -67,7 +67,7 @@ func TestOriginsAndHosts(t *testing.T) {
 			t.Errorf("%s: %d", host, r.status)
 		}
 		if want == 421 {
-			tw.problem(r, 421, `host "`+host+`": without a token only addresses and localhost are answered`)
+			tw.problem(r, 421, `host "`+host+`": without a key only addresses and localhost are answered`)
 			if r := tw.send(request{method: "GET", path: "/fence", host: host}); r.status != 421 {
 				t.Errorf("/fence for %s: %d", host, r.status)
 			}

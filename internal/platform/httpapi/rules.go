@@ -5,7 +5,15 @@ import (
 	"net/http"
 
 	"paddock/internal/platform/rulebook/ruleapi"
+	"paddock/internal/process/keyring"
 )
+
+// rulesOf returns the rules that the key of a request is for.
+func (a *API) rulesOf(r *http.Request) *ruleapi.Rules {
+	rules := a.rules
+	rules.By, rules.From = keyring.From(r.Context()), r.RemoteAddr
+	return &rules
+}
 
 // getRules lists rules by their ids.
 func (a *API) getRules(w http.ResponseWriter, r *http.Request) error {
@@ -22,7 +30,7 @@ func (a *API) getRules(w http.ResponseWriter, r *http.Request) error {
 	if set := q.Get("set"); q.Has("set") {
 		query.Set = &set
 	}
-	return writeJSON(w, http.StatusOK, a.rules.List(query))
+	return writeJSON(w, http.StatusOK, a.rulesOf(r).List(query))
 }
 
 // getRule answers with one rule.
@@ -30,7 +38,7 @@ func (a *API) getRule(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params(r); err != nil {
 		return err
 	}
-	text, tag, err := a.rules.Get(r.PathValue("id"))
+	text, tag, err := a.rulesOf(r).Get(r.PathValue("id"))
 	if err != nil {
 		return ruleProblem(err)
 	}
@@ -48,7 +56,7 @@ func (a *API) putRule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	changed, err := a.rules.Put(r.PathValue("id"), body, conditionOf(r))
+	changed, err := a.rulesOf(r).Put(r.PathValue("id"), body, conditionOf(r))
 	return tellRule(w, changed, err)
 }
 
@@ -58,12 +66,12 @@ func (a *API) patchRule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	changed, err := a.rules.Patch(r.PathValue("id"), body, conditionOf(r))
+	changed, err := a.rulesOf(r).Patch(r.PathValue("id"), body, conditionOf(r))
 	return tellRule(w, changed, err)
 }
 
 func (a *API) deleteRule(w http.ResponseWriter, r *http.Request) error {
-	if err := a.rules.Delete(r.PathValue("id"), conditionOf(r)); err != nil {
+	if err := a.rulesOf(r).Delete(r.PathValue("id"), conditionOf(r)); err != nil {
 		return ruleProblem(err)
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -10,6 +10,7 @@ import (
 
 	"paddock/fence/geometry"
 	"paddock/internal/platform/lookup"
+	"paddock/internal/process/keyring"
 )
 
 // pointColumns is the media type of points in columns, and fenceColumns that of their answers:
@@ -68,7 +69,7 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := a.memory.Lease()
 	defer l.Release()
-	s := &lookup.Lookup{Hold: l.Hold}
+	s := &lookup.Lookup{Hold: l.Hold, Sees: seen(r)}
 	if err := s.Open(a.cfg.Catalog, t); err != nil {
 		return lookupProblem(err)
 	}
@@ -81,6 +82,14 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 		return lookupProblem(err)
 	}
 	return answer(w, "application/json", append(s.Answer, '\n'))
+}
+
+// seen returns which sets the key of a request is for; nil: all.
+func seen(r *http.Request) func(set string) bool {
+	if g := keyring.From(r.Context()); g.OfSets() {
+		return g.Set
+	}
+	return nil
 }
 
 // nearness reads how far from the point fences may be, and how many of the nearest are asked for.
@@ -126,7 +135,7 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := &lookup.Lookup{}
+	s := &lookup.Lookup{Sees: seen(r)}
 	if err := s.Open(a.cfg.Catalog, t); err != nil { // refuse before the client sends the body
 		return lookupProblem(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/internal/platform/httpapi/etag"
+	"paddock/internal/process/keyring"
 )
 
 // setJSON describes a set.
@@ -63,17 +64,23 @@ func describeSet(s *fence.Set, snap *fence.Snapshot) setJSON {
 	return j
 }
 
-func describeSets(c *fence.Catalog) []setJSON {
+// describeSets describes the sets that a key is for.
+func describeSets(c *fence.Catalog, g *keyring.Grant) []setJSON {
 	sets := []setJSON{}
 	for s := range c.All() {
-		sets = append(sets, describeSet(s, s.Snapshot()))
+		if g.Set(s.Name()) {
+			sets = append(sets, describeSet(s, s.Snapshot()))
+		}
 	}
 	return sets
 }
 
 func (a *API) getSets(w http.ResponseWriter, r *http.Request) error {
-	files := a.files()
-	list := setList{Sets: describeSets(a.cfg.Catalog), Failing: a.failing(files)}
+	files, g := a.files(), keyring.From(r.Context())
+	list := setList{Sets: describeSets(a.cfg.Catalog, g)}
+	if !g.OfSets() {
+		list.Failing = a.failing(files)
+	}
 	for i := range list.Sets {
 		list.Sets[i].Source = describeSource(files, list.Sets[i].Name)
 	}
@@ -88,6 +95,9 @@ type setList struct {
 
 // set returns the set in the path.
 func (a *API) set(r *http.Request) (*fence.Set, error) {
+	if err := permitSet(r, r.PathValue("set")); err != nil {
+		return nil, err
+	}
 	s, ok := a.cfg.Catalog.Get(r.PathValue("set"))
 	if !ok {
 		return nil, noSet(r.PathValue("set"))
@@ -160,6 +170,9 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	give func(name string, c *geojson.Collection, given etag.Condition) (*fence.Set, *fence.Snapshot, int, error),
 ) error {
 	name := r.PathValue("set")
+	if err := permitSet(r, name); err != nil {
+		return err
+	}
 	if name == "" || len(name) > maxSetName || name != fence.Slug(name) {
 		return fail(http.StatusBadRequest, "set %.64q: a name is at most %d lower-case letters, digits and single dashes", name, maxSetName)
 	}
@@ -173,10 +186,15 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
-	s, snap, status, err := give(name, c, conditionOf(r))
-	if err == nil {
-		err = a.settle()
-	}
+	var s *fence.Set
+	var snap *fence.Snapshot
+	var status int
+	err = a.audited(r, "set.put", name, func() (err error) {
+		if s, snap, status, err = give(name, c, conditionOf(r)); err != nil {
+			return err
+		}
+		return a.settle()
+	})
 	if err != nil {
 		return err
 	}
@@ -241,15 +259,18 @@ func (a *API) setGuard(s *fence.Set, given etag.Condition) fence.Guard {
 }
 
 func (a *API) deleteSet(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
-	last, err := a.cfg.Catalog.RemoveIf(s, a.setGuard(s, conditionOf(r)))
+	var last *fence.Snapshot
+	err := a.audited(r, "set.delete", s.Name(), func() (err error) {
+		if last, err = a.cfg.Catalog.RemoveIf(s, a.setGuard(s, conditionOf(r))); err != nil {
+			return err
+		}
+		if last == nil { // another request was faster
+			return noSet(s.Name())
+		}
+		a.cfg.Book.Forget(s.Name())
+		return a.settle()
+	})
 	if err != nil {
-		return err
-	}
-	if last == nil { // another request was faster
-		return noSet(s.Name())
-	}
-	a.cfg.Book.Forget(s.Name())
-	if err := a.settle(); err != nil {
 		return err
 	}
 	tellGeneration(w, last)

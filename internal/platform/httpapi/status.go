@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"net/http"
 	"net/http/pprof"
+
+	"paddock/internal/process/keyring"
 )
 
 const (
@@ -75,9 +77,9 @@ func (a *API) getReady(w http.ResponseWriter, _ *http.Request) error {
 
 // profile adds the profiles of net/http/pprof.
 func profile(mux *http.ServeMux) {
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	for name, h := range map[string]http.HandlerFunc{
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		mux.Handle("/debug/pprof/"+name, permit(keyring.Admin, plainly(h)))
+	}
 }

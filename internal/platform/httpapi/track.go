@@ -65,11 +65,15 @@ func (a *API) getTrack(w http.ResponseWriter, r *http.Request) error {
 		}
 		from = max(from, track.Millis(last)+1)
 	}
+	fleet, err := fleetOf(r, q.Get("fleet"), events.DefaultFleet)
+	if err != nil {
+		return err
+	}
 	h, err := a.past(r)
 	if err != nil {
 		return err
 	}
-	t := &way{object: history.Object{Fleet: cmp.Or(q.Get("fleet"), events.DefaultFleet), ID: r.PathValue("id")}}
+	t := &way{object: history.Object{Fleet: fleet, ID: r.PathValue("id")}}
 	err = h.Track(r.Context(), t.object, from, to, func(fixes []history.Fix) bool {
 		t.fixes = append(t.fixes, fixes...)
 		return len(t.fixes) <= limit

@@ -32,7 +32,9 @@ type Decoder struct {
 	ID    string // id of a position that names none; "" means that one is required
 	// Holds makes Fleet and ID mandatory, where they are not "": a position with another value is
 	// rejected.
-	Holds   bool
+	Holds bool
+	// Sees, if set, reports whether the sender may send positions of a fleet. Others are rejected.
+	Sees    func(fleet string) bool
 	Arrived track.Millis // default time of a position, and the present for MaxAhead
 
 	// MaxAhead bounds the distance of a position's time after Arrived, in milliseconds. Without it
@@ -179,10 +181,13 @@ func (d *Decoder) take(b *Batch, index int, p track.Position) {
 	b.accept(index, p)
 }
 
-// held returns an error if a position contradicts a subject that is mandatory.
+// held returns an error if a position is not one of the sender, or contradicts a subject that is
+// mandatory.
 func (d *Decoder) held(p *track.Position) error {
 	const holds = "%s: %.64q is not %.64q of the subject, which holds where a user has publish permissions"
 	switch {
+	case d.Sees != nil && !d.Sees(p.Fleet):
+		return fmt.Errorf("fleet: the key is not for the fleet %.64q", p.Fleet)
 	case !d.Holds:
 	case d.Fleet != "" && p.Fleet != d.Fleet:
 		return fmt.Errorf(holds, "fleet", p.Fleet, d.Fleet)

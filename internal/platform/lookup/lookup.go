@@ -38,6 +38,8 @@ const (
 	NoRoom
 	// Gone: the set is not at the requested generation.
 	Gone
+	// Denied: the request may not use the set.
+	Denied
 )
 
 // Status returns the status code of HTTP, which the bus uses too.
@@ -51,6 +53,8 @@ func (k Kind) Status() int {
 		return http.StatusServiceUnavailable
 	case Gone:
 		return http.StatusGone
+	case Denied:
+		return http.StatusForbidden
 	default:
 		return http.StatusBadRequest
 	}
@@ -74,6 +78,9 @@ type Lookup struct {
 	Answer []byte
 	// Hold, if set, reports whether the answer may use that many bytes in all.
 	Hold func(bytes int64) bool
+	// Sees, if set, reports whether the request may use a set. Others are left out, and a request
+	// that names one is refused.
+	Sees func(set string) bool
 
 	// Limit bounds the answer in bytes; 0 means MaxAnswer.
 	Limit      int
@@ -100,9 +107,14 @@ func (l *Lookup) Begin(c *fence.Catalog, set string) error {
 	l.bare = false
 	if l.named = set != ""; !l.named {
 		for s := range c.All() {
-			l.ask(s)
+			if l.Sees == nil || l.Sees(s.Name()) {
+				l.ask(s)
+			}
 		}
 		return nil
+	}
+	if l.Sees != nil && !l.Sees(set) {
+		return fail(Denied, "the key is not for the set %.64q", set)
 	}
 	s, ok := c.Get(set)
 	if !ok {

@@ -108,6 +108,9 @@ type Follower struct {
 	Book   *Book
 	Dir    string
 	Logger *slog.Logger
+	// Changing is called before the content of the files is put in the book, and its result after
+	// it, with an error if that has changed nothing. Nil: none.
+	Changing func() func(error)
 
 	mu   sync.Mutex // held while files are read
 	seen string     // what the files were read as, see fingerprint
@@ -123,7 +126,7 @@ func (f *Follower) Load() error {
 	if err != nil {
 		return err
 	}
-	taken, err := f.Book.SetFiles(files)
+	taken, err := f.put(files)
 	if err != nil {
 		return err
 	}
@@ -133,6 +136,24 @@ func (f *Follower) Load() error {
 	}
 	f.Logger.Info("rules loaded", "rules", len(files.Rules), "policies", len(files.Policies))
 	return nil
+}
+
+var errSame = errors.New("rules and policies are as they were")
+
+// put puts the content of the files in the book.
+func (f *Follower) put(files Files) (taken []string, err error) {
+	if f.Changing == nil {
+		return f.Book.SetFiles(files)
+	}
+	before := f.Book.State()
+	changed := f.Changing()
+	taken, err = f.Book.SetFiles(files)
+	if reason := err; reason == nil && f.Book.State().same(before) {
+		changed(errSame)
+	} else {
+		changed(reason)
+	}
+	return taken, err
 }
 
 // Reload reads the files, and reports an error, once as long as it is the same.

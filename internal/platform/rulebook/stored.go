@@ -1,6 +1,7 @@
 package rulebook
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,19 @@ func (s *State) Head() []byte {
 
 // Pages returns the pages. Those of two states are the same pointers where nothing has changed.
 func (s *State) Pages() [Pages]*Page { return s.pages }
+
+// same reports whether two states have the same stored form.
+func (s *State) same(as *State) bool {
+	if s == as {
+		return true
+	}
+	for n, p := range s.pages {
+		if q := as.pages[n]; p != q && !bytes.Equal(p.Append(nil), q.Append(nil)) {
+			return false
+		}
+	}
+	return bytes.Equal(s.Head(), as.Head())
+}
 
 // Empty reports whether the page has no rules.
 func (p *Page) Empty() bool { return len(p.rules) == 0 }

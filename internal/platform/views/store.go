@@ -51,6 +51,9 @@ type Options struct {
 	// Lost is called for a stored set that cannot be read, and the view is restored without it.
 	// Nil: that is an error.
 	Lost func(set string, err error)
+	// Extra returns further values that are stored with the next view, before it is in use. Nil:
+	// none.
+	Extra func() []journal.Value
 }
 
 // store keeps views in a journal.
@@ -162,6 +165,9 @@ func (s *store) put(c *catalogView, next track.SetID) ([]byte, error) {
 		}
 	}
 	id, err := s.add(b, &docs)
+	if s.Extra != nil {
+		s.unsaved = append(s.unsaved, s.Extra()...)
+	}
 	if err == nil {
 		err = s.save()
 	}

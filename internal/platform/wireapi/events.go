@@ -13,6 +13,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"paddock/internal/platform/events"
+	"paddock/internal/process/keyring"
 	"paddock/wire"
 )
 
@@ -25,7 +26,11 @@ const (
 
 // follow serves fence.events: one stream, from its filter to its end.
 func (a *API) follow(ctx context.Context, s *wire.Stream) error {
-	reader, err := a.reader(s)
+	g, err := a.permit(s.Conn(), keyring.EventsRead)
+	if err != nil {
+		return err
+	}
+	reader, err := a.reader(s, g)
 	if err != nil {
 		return err
 	}
@@ -45,11 +50,21 @@ func (a *API) follow(ctx context.Context, s *wire.Stream) error {
 		_ = s.SetReadDeadline(time.Unix(1, 0))
 		<-ended
 	}()
-	return a.send(ctx, s, reader)
+	go func() { // until follow returns
+		select {
+		case <-g.Done():
+			cancel()
+		case <-ended:
+		}
+	}()
+	if err := a.send(ctx, s, reader); err != nil || !g.HasEnded() {
+		return err
+	}
+	return &wire.Error{Code: wire.Unauthenticated, Msg: "the key of this connection is not valid any more"}
 }
 
 // reader reads the filter of a subscription.
-func (a *API) reader(r io.Reader) (*events.Reader, error) {
+func (a *API) reader(r io.Reader, g *keyring.Grant) (*events.Reader, error) {
 	var f struct {
 		events.Filter
 		Cursor string `json:"cursor"`
@@ -59,6 +74,9 @@ func (a *API) reader(r io.Reader) (*events.Reader, error) {
 	}
 	if err := f.Validate(); err != nil {
 		return nil, invalid("filter: " + err.Error())
+	}
+	if g.Limited() {
+		f.Sees = g.Sees
 	}
 	log := a.cfg.Log
 	if f.Cursor == "" {

@@ -2,7 +2,9 @@ package wireapi
 
 import (
 	"errors"
+	"fmt"
 
+	"paddock/internal/process/keyring"
 	"paddock/wire"
 )
 
@@ -21,18 +23,12 @@ type Extension interface {
 // admit configures authentication, and adds the extension.
 func (a *API) admit(mux *wire.Mux) {
 	config := a.server.Config
-	if a.cfg.Token != "" {
-		// There is one token; its id is the name that the client chooses.
-		hash := wire.TokenHash([]byte(a.cfg.Token))
-		a.token = wire.VerifyTokens(func(string) ([]byte, bool) { return hash[:], true })
-	}
+	a.anyone, a.operator = keyring.Everything("anyone"), keyring.Everything("wire.token")
+	a.token = wire.VerifyTokens(a.secretOf)
 	if g := a.cfg.Extension; g != nil {
 		g.Register(mux)
 		config.Authorize = g.Authorize
 		a.server.AltProtocol = g.AltProtocol()
-	}
-	if a.token == nil && a.cfg.Extension == nil {
-		return
 	}
 	config.Verify = func(c *wire.Conn, h *wire.Hello) error {
 		err := a.judge(c, h)
@@ -43,21 +39,76 @@ func (a *API) admit(mux *wire.Mux) {
 	}
 }
 
-// judge checks a peer's HELLO before its other frames. It admits clients of the extension, clients
-// with the token and, if there is no token, clients that present none.
-func (a *API) judge(c *wire.Conn, h *wire.Hello) error {
-	if a.cfg.Extension == nil {
-		return a.token(c, h)
+// secretOf returns the hash of the secret that a client has to prove. Its id is the name of a key,
+// or for the configured token a name that the client chooses.
+func (a *API) secretOf(id string) (hash []byte, ok bool) {
+	if a.cfg.Keys != nil {
+		if _, digest, ok := a.cfg.Keys.Named(id); ok {
+			return digest[:], true
+		}
 	}
-	err := a.cfg.Extension.Verify(c, h)
-	kept, ok := errors.AsType[*wire.Error](err)
+	if a.cfg.Token == "" {
+		return nil, false
+	}
+	token := wire.TokenHash([]byte(a.cfg.Token))
+	return token[:], true
+}
+
+// required reports whether clients have to prove something.
+func (a *API) required() bool { return a.cfg.Token != "" || a.cfg.KeyRequired }
+
+// open reports whether proofs mean nothing: none are required, and there are no keys.
+func (a *API) open() bool { return !a.required() && (a.cfg.Keys == nil || a.cfg.Keys.Len() == 0) }
+
+// judge checks a peer's HELLO before its other frames. It admits clients of the extension, clients
+// that prove a key or the token and, where nothing is required, clients that prove nothing.
+func (a *API) judge(c *wire.Conn, h *wire.Hello) error {
+	extension := a.cfg.Extension
+	var err error
+	if extension != nil {
+		err = extension.Verify(c, h)
+		kept, ok := errors.AsType[*wire.Error](err)
+		if err == nil || ok && kept.Code == wire.PermissionDenied {
+			return err
+		}
+	}
 	switch {
-	case err == nil, ok && kept.Code == wire.PermissionDenied:
-		return err
-	case a.token != nil && h.Auth != nil:
+	case a.open() && (h.Auth == nil || extension == nil):
+		return nil
+	case h.Auth != nil && !a.open(), a.required() && extension == nil:
 		return a.token(c, h)
-	case a.token == nil && h.Auth == nil:
+	case !a.required() && h.Auth == nil:
 		return nil
 	}
 	return err
+}
+
+// grant returns what the peer of a connection may do. It is found again for each use, so that a
+// removed key ends.
+func (a *API) grant(c *wire.Conn) *keyring.Grant {
+	who, ok := c.Identity().(wire.Identity)
+	if !ok || who.Scheme != "token" {
+		return a.anyone // of the extension, or one that proves nothing where nothing is required
+	}
+	if a.cfg.Keys != nil {
+		if g, _, ok := a.cfg.Keys.Named(who.Name); ok {
+			return g
+		}
+	}
+	if a.cfg.Token == "" {
+		return nil
+	}
+	return a.operator
+}
+
+// permit returns the grant of a connection that has one of these verbs, or the refusal.
+func (a *API) permit(c *wire.Conn, verbs keyring.Verbs) (*keyring.Grant, error) {
+	g := a.grant(c)
+	switch {
+	case g == nil:
+		return nil, &wire.Error{Code: wire.Unauthenticated, Msg: "the key of this connection is not valid any more"}
+	case !g.Can(verbs):
+		return nil, &wire.Error{Code: wire.PermissionDenied, Msg: fmt.Sprintf("the key %.64q may not do this: it needs %v", g.Name(), verbs)}
+	}
+	return g, nil
 }

@@ -9,6 +9,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/lookup"
+	"paddock/internal/process/keyring"
 	"paddock/wire"
 )
 
@@ -16,7 +17,16 @@ import (
 // acknowledged, once all of them have been applied and their events published, or were rejected.
 // Meanwhile the sender's credit runs out, so no position is dropped for lack of room.
 func (a *API) update(ctx context.Context, posts *wire.Posts) error {
+	g, err := a.permit(posts.Conn(), keyring.PositionsWrite)
+	if err != nil {
+		return a.refuse(posts, err)
+	}
 	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
+	if g.OfFleets() {
+		if dec.Sees = g.Fleet; len(g.Fleets()) == 1 {
+			dec.Fleet = g.Fleets()[0]
+		}
+	}
 	batch := &ingest.Batch{Positions: make([]track.Position, 0, posts.Len())}
 	i := 0
 	for number, body := range posts.All() {
@@ -36,6 +46,18 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	return err
 }
 
+// refuse ends a connection that may not send positions: returning would acknowledge them.
+func (a *API) refuse(posts *wire.Posts, err error) error {
+	a.counts.denied.Add(uint64(posts.Len()))
+	code := wire.PermissionDenied
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		code = e.Code
+	}
+	posts.Conn().Abort(code)
+	<-posts.Conn().Done()
+	return err
+}
+
 // handled returns the progress of the posts' session with a post of this number; nil without one.
 func handled(posts *wire.Posts, number uint64) *ingest.Handled {
 	s := posts.Session()
@@ -47,6 +69,9 @@ func handled(posts *wire.Posts, number uint64) *ingest.Handled {
 
 // skip serves pos.skip: numbers of positions that the sender has dropped.
 func (a *API) skip(ctx context.Context, posts *wire.Posts) error {
+	if _, err := a.permit(posts.Conn(), keyring.PositionsWrite); err != nil {
+		return a.refuse(posts, err)
+	}
 	a.counts.skipped.Add(uint64(posts.Len()))
 	batch := &ingest.Batch{}
 	for number := range posts.All() {
@@ -69,6 +94,10 @@ const keptAnswer = 64 << 10
 func (a *API) search(_ context.Context, r *wire.Request) error {
 	a.handlers.add(1)
 	defer a.handlers.add(-1)
+	g, err := a.permit(r.Conn(), keyring.Lookup)
+	if err != nil {
+		return err
+	}
 	a.counts.searches.Add(1)
 	if r.Stream() != nil {
 		return &wire.Error{Code: wire.OutOfRange, Msg: "body: larger than a frame; send it in parts"}
@@ -78,12 +107,14 @@ func (a *API) search(_ context.Context, r *wire.Request) error {
 	l := lookups.Get().(*lookup.Lookup)
 	defer func() {
 		l.End()
-		if l.Hold = nil; cap(l.Answer) > keptAnswer {
+		if l.Hold, l.Sees = nil, nil; cap(l.Answer) > keptAnswer {
 			l.Answer = nil
 		}
 		lookups.Put(l)
 	}()
-	l.Hold = lease.Hold
+	if l.Hold = lease.Hold; g.OfSets() {
+		l.Sees = g.Set
+	}
 	if err := l.Request(a.cfg.Catalog, lookup.Terms{}, r.Body); err != nil {
 		return refusal(err)
 	}
@@ -98,7 +129,7 @@ func refusal(err error) error {
 	}
 	code := map[lookup.Kind]wire.Code{
 		lookup.Invalid: wire.InvalidArgument, lookup.NoSet: wire.NotFound,
-		lookup.TooLarge: wire.OutOfRange, lookup.NoRoom: wire.ResourceExhausted, lookup.Gone: wire.FailedPrecondition,
+		lookup.TooLarge: wire.OutOfRange, lookup.NoRoom: wire.ResourceExhausted, lookup.Gone: wire.FailedPrecondition, lookup.Denied: wire.PermissionDenied,
 	}[e.Kind]
 	return &wire.Error{Code: code, Msg: e.Reason}
 }

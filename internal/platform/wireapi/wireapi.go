@@ -20,6 +20,7 @@ import (
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/process/keyring"
 	"paddock/wire"
 )
 
@@ -48,16 +49,18 @@ type Config struct {
 	Log      *events.Log
 	Logger   *slog.Logger
 
-	Token     string        // clients prove that they know it; "": none
-	TLS       *tls.Config   // nil: none
-	Extension Extension     // nil: none
-	MaxAhead  track.Millis  // see ingest.Decoder
-	MaxLarge  int64         // bytes, of all large answers together; 0: 256 MiB
-	MaxConns  int           // connections at once; 0: the default of package wire
-	Pauses    bool          // see wire.Server
-	Budget    uint32        // bytes of streams that wait on a connection; 0: the default of package wire
-	Version   string        // sent to clients
-	Drain     time.Duration // bounds a drain; 0: the default of package wire
+	Token       string        // clients prove that they know it, as an administrator; "": none
+	Keys        *keyring.Ring // whose secrets clients prove; nil: none
+	KeyRequired bool          // of every client; else only a key that is given is checked
+	TLS         *tls.Config   // nil: none
+	Extension   Extension     // nil: none
+	MaxAhead    track.Millis  // see ingest.Decoder
+	MaxLarge    int64         // bytes, of all large answers together; 0: 256 MiB
+	MaxConns    int           // connections at once; 0: the default of package wire
+	Pauses      bool          // see wire.Server
+	Budget      uint32        // bytes of streams that wait on a connection; 0: the default of package wire
+	Version     string        // sent to clients
+	Drain       time.Duration // bounds a drain; 0: the default of package wire
 
 	// CursorEvery is the interval of cursors on a quiet stream of events, because with a narrow
 	// filter the log grows without events for the stream; 0: 15 s.
@@ -66,11 +69,12 @@ type Config struct {
 
 // API serves connections. Serve accepts them until Drain; Close waits for their end.
 type API struct {
-	cfg    Config
-	large  *budget.Budget
-	token  func(*wire.Conn, *wire.Hello) error // checks the token; nil: there is none
-	server wire.Server
-	counts counts
+	cfg              Config
+	large            *budget.Budget
+	token            func(*wire.Conn, *wire.Hello) error // checks a key, or the token
+	anyone, operator *keyring.Grant
+	server           wire.Server
+	counts           counts
 
 	handlers  activeCount // of requests and streams; a drain waits for them
 	followers activeCount // of streams of events

@@ -35,13 +35,26 @@ func (t Token) Admits(authorization string) bool {
 	if !t.set {
 		return true
 	}
-	scheme, given, ok := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		basic := http.Request{Header: http.Header{"Authorization": {authorization}}}
-		_, given, ok = basic.BasicAuth()
+	secret, ok := Secret(authorization)
+	return t.Is(secret) && ok
+}
+
+// Is reports whether a secret is the token. The zero Token is none.
+func (t Token) Is(secret string) bool {
+	digest := sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1 && t.set
+}
+
+// Secret returns the secret of an Authorization header: a bearer token, or the password of Basic
+// authentication.
+func Secret(authorization string) (secret string, ok bool) {
+	scheme, secret, ok := strings.Cut(authorization, " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return secret, ok
 	}
-	digest := sha256.Sum256([]byte(given))
-	return ok && subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1
+	basic := http.Request{Header: http.Header{"Authorization": {authorization}}}
+	_, secret, ok = basic.BasicAuth()
+	return secret, ok
 }
 
 // Challenge is the value of the header WWW-Authenticate in a 401 response.

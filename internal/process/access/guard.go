@@ -42,10 +42,12 @@ const (
 // Admits reports whether the first request of a connection is admitted. If it is not, the caller
 // passes the request to Judge, which returns the reason and counts the failure.
 func (g *Guard) Admits(peer net.Addr, authorization string) bool {
-	if !g.token.Required() {
-		return true
-	}
-	if !g.token.Admits(authorization) || g.pauses.Paused(peer) {
+	return !g.token.Required() || g.Passes(peer, g.token.Admits(authorization))
+}
+
+// Passes is Admits for credentials that the caller has compared.
+func (g *Guard) Passes(peer net.Addr, right bool) bool {
+	if !right || g.pauses.Paused(peer) {
 		return false
 	}
 	g.pauses.Forgive(peer)
@@ -57,9 +59,14 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 	if !g.token.Required() {
 		return Admitted
 	}
+	return g.Decide(r, r.Header.Get("Authorization") != "", g.token.Allows(r))
+}
+
+// Decide is Judge for credentials that the caller has compared: whether the request has any, and
+// whether they are right.
+func (g *Guard) Decide(r *http.Request, given, right bool) Verdict {
 	peer := tcpAddr(r.RemoteAddr)
 	known, _ := r.Context().Value(knownKey{}).(*atomic.Bool)
-	right := g.token.Allows(r)
 	switch {
 	case peer == nil || known != nil && known.Load():
 	case g.pauses.Paused(peer):
@@ -70,7 +77,7 @@ func (g *Guard) Judge(r *http.Request) Verdict {
 		if known != nil {
 			known.Store(true)
 		}
-	case r.Header.Get("Authorization") != "":
+	case given:
 		g.pauses.FailedElsewhere(peer)
 	}
 	if right {

@@ -14,9 +14,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"paddock/internal/netio/listen"
+	"paddock/internal/process/keyring"
 	"paddock/internal/process/logging"
 )
 
@@ -29,6 +32,7 @@ type Config struct {
 	Journal Journal `yaml:"journal"`
 	History History `yaml:"history"`
 	HTTP    HTTP    `yaml:"http"`
+	Access  Access  `yaml:"access"`
 	Bus     Bus     `yaml:"bus"`
 	Wire    Wire    `yaml:"wire"`
 	Sets    Sets    `yaml:"sets"`
@@ -71,6 +75,28 @@ type HTTP struct {
 	Listen  string `yaml:"listen"`  // host:port or unix:path; beyond loopback only with a token
 	Token   Secret `yaml:"token"`   // required of clients; "" requires none
 	Profile bool   `yaml:"profile"` // serve /debug/pprof
+
+	// CORSOrigins lists the origins of pages that may read answers, with a key: as
+	// https://example.org, separated by commas.
+	CORSOrigins string `yaml:"cors_origins"`
+}
+
+// Origins returns the origins of CORSOrigins.
+func (h HTTP) Origins() (all []string) {
+	for origin := range strings.SplitSeq(h.CORSOrigins, ",") {
+		if origin = strings.TrimSpace(origin); origin != "" {
+			all = append(all, origin)
+		}
+	}
+	return all
+}
+
+// Access holds the keys, which one secret each has at every interface.
+type Access struct {
+	// Required makes loopback addresses ask for a key too.
+	Required bool `yaml:"required"`
+	// Keys are those of the file. Further ones are added while the platform runs.
+	Keys []keyring.Key `yaml:"-"`
 }
 
 // Bus holds the settings of the message broker for NATS clients.
@@ -238,15 +264,18 @@ func (c *Config) Validate() error {
 			faults = append(faults, c.Fault(key, err))
 		}
 	}
-	check("http.listen", listen.CheckOr(c.HTTP.Listen, c.HTTP.Authenticated(), "set http.token"))
-	check("bus.listen", listen.CheckOr(c.Bus.Listen, c.Bus.Authenticated(), "set bus.token, or bus.user and bus.password"))
+	check("http.listen", listen.CheckOr(c.HTTP.Listen, c.HTTP.Authenticated() || c.Keyed(), "set http.token"))
+	check("bus.listen", listen.CheckOr(c.Bus.Listen, c.Bus.Authenticated() || c.Keyed(), "set bus.token, or bus.user and bus.password"))
 	check("bus.listen", when(listen.IsUnix(c.Bus.Listen), "%q is a unix socket; the bus listens on host:port", c.Bus.Listen))
-	check("wire.listen", listen.CheckOr(c.Wire.Listen, c.Wire.Authenticated(), "set wire.token"))
-	check("wire.listen", c.Wire.exposed())
+	check("wire.listen", listen.CheckOr(c.Wire.Listen, c.Wire.Authenticated() || c.Keyed(), "set wire.token"))
+	check("wire.listen", c.Wire.exposed(c.Keyed()))
 	check("wire.cert", when((c.Wire.Cert == "") != (c.Wire.Key == ""), "cert and key are set together or not at all"))
 	check("bus.user", c.Bus.credentials())
 	check("bus.max_payload", when(c.Bus.MaxPayload > c.Bus.MaxPending,
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))
+	for _, origin := range c.HTTP.Origins() {
+		check("http.cors_origins", http.NewCrossOriginProtection().AddTrustedOrigin(origin))
+	}
 	_, err := c.Journal.Interval()
 	check("journal.durability", err)
 	check("track.initial", oneOf(cmp.Or(c.Track.Initial, "none"), "none", "inside", "enter"))
@@ -268,13 +297,19 @@ func (b Bus) credentials() error {
 	return when((b.User == "") != (b.Password == ""), "user and password are set together or not at all")
 }
 
-// exposed checks that a token is not sent over a network without TLS. The proof that a client knows
-// the token is bound to one connection only with TLS.
-func (w Wire) exposed() error {
-	if w.Token == "" || w.Cert != "" || listen.Check(w.Listen, false) == nil || listen.Check(w.Listen, true) != nil {
+// Keyed reports whether clients can be asked for keys: the file has some, or those of the API are
+// kept, of which the first one is made when there is none.
+func (c *Config) Keyed() bool {
+	return len(c.Access.Keys) > 0 || c.Data.Dir != "off" && !c.Journal.Off()
+}
+
+// exposed checks that a token or a key is not sent over a network without TLS. The proof that a
+// client knows it is bound to one connection only with TLS.
+func (w Wire) exposed(keyed bool) error {
+	if w.Token == "" && !keyed || w.Cert != "" || listen.Check(w.Listen, false) == nil || listen.Check(w.Listen, true) != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: a token needs TLS: set wire.cert and wire.key", listen.ErrExposed)
+	return fmt.Errorf("%w: a token or a key needs TLS: set wire.cert and wire.key", listen.ErrExposed)
 }
 
 // when returns an error if the condition holds.

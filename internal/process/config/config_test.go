@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 		{"misspelt key", "http:\n  listn: x\n", "paddock.yaml:2:3: unknown key http.listn; did you mean http.listen?"},
 		{"strange key", "log:\n  colour: red\n", "paddock.yaml:2:3: unknown key log.colour; there are log.level, log.format"},
 		{"misspelt section", "tracks:\n  ttl: 1s\n", "paddock.yaml:1:1: unknown key tracks; did you mean track?"},
-		{"strange section", "x: 1\n", "paddock.yaml:1:1: unknown key x; there are data, journal, history, http, bus, wire, sets, track, limits, log"},
+		{"strange section", "x: 1\n", "paddock.yaml:1:1: unknown key x; there are data, journal, history, http, access, bus, wire, sets, track, limits, log"},
 		{"key twice", "log:\n  level: info\n  level: warn\n", `paddock.yaml:3:3: mapping key "level" already defined at [2:3]`},
 		{"unknown key with a list", "http:\n  tokens:\n    - a\n", "paddock.yaml:2:3: unknown key http.tokens; did you mean http.token?"},
 		{"unknown key with keys", "bus:\n  users:\n    a: b\n", "paddock.yaml:2:3: unknown key bus.users; did you mean bus.user?"},
@@ -210,8 +210,46 @@ func TestAnExposedAddressNeedsCredentials(t *testing.T) {
 		"bus: {listen: '0.0.0.0:4222', user: u, password: p}":        true,
 		"bus: {listen: '0.0.0.0:4222'}\nhttp: {token: of-the-other}": false,
 	} {
+		if _, err := load(t, text+"\ndata: {dir: off}", Sources{}); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+		if _, err := load(t, text, Sources{}); err != nil { // clients are asked for keys
+			t.Errorf("%s with a data directory: %v", text, err)
+		}
+	}
+	for text, ok := range map[string]bool{
+		"wire: {listen: ':7400'}":                          false, // a key needs TLS
+		"wire: {listen: ':7400', cert: c.pem, key: k.pem}": true,
+		"wire: {listen: '127.0.0.1:7400'}":                 true,
+	} {
 		if _, err := load(t, text, Sources{}); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// Keys of the file are read with their places.
+func TestKeys(t *testing.T) {
+	digest := strings.Repeat("0a", 32)
+	c, err := load(t, "access:\n  required: true\n  keys:\n  - {name: acme, sha256: "+digest+", verbs: [lookup, 'events:read'], fleets: [trucks], sets: [depots], expires: 2030-01-02T03:04:05Z}\n", Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := c.Access.Keys[0]
+	if k.Name != "acme" || k.SHA256[31] != 0x0a || len(k.Verbs) != 2 || k.Fleets[0] != "trucks" || k.Sets[0] != "depots" || k.Expires.Year() != 2030 || !c.Access.Required {
+		t.Errorf("%+v", k)
+	}
+	for text, want := range map[string]string{
+		"{name: a, verbs: [lookup]}":                                        "paddock.yaml:3:5: sha256 missing: paddock keys hash prints that of a secret",
+		"{name: a b, verbs: [lookup], sha256: " + digest + "}":              `paddock.yaml:3:5: name: "a b": want 1 to 64 letters, digits, dashes, dots and underscores`,
+		"{name: a, verbs: [look], sha256: " + digest + "}":                  `paddock.yaml:3:5: verbs[0]: "look" is no verb: use positions:write, events:read, objects:read, lookup, sets:write, rules:write, admin`,
+		"{name: a, verbs: [lookup], sha256: 0a}":                            "paddock.yaml:3:40: sha256: want 64 hexadecimal digits, not 2",
+		"{name: a, verbs: [admin], fleets: [x], sha256: " + digest + "}":    "paddock.yaml:3:5: verbs: admin has no fleets and no sets: it is for all of them",
+		"{name: a, expires: soon, verbs: [lookup], sha256: " + digest + "}": `paddock.yaml:3:24: "soon" is no time such as 2026-12-31T00:00:00Z`,
+		"{name: a, secret: x, verbs: [lookup], sha256: " + digest + "}":     "paddock.yaml:3:15: unknown key secret; there are name, sha256, verbs, fleets, sets, expires",
+	} {
+		if _, err := load(t, "access:\n  keys:\n  - "+text+"\n", Sources{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
 		}
 	}
 }
@@ -236,17 +274,17 @@ func TestFaultsOfTheOtherSources(t *testing.T) {
 			`$PADDOCK_TRACK_TTL: track.ttl: "long" is no duration such as 90s, 15m or 1h30m`,
 		},
 		{
-			Sources{Environ: []string{"PADDOCK_HTTP_LISTEN=:80"}},
+			Sources{Environ: []string{"PADDOCK_HTTP_LISTEN=:80", "PADDOCK_DATA_DIR=off"}},
 			`$PADDOCK_HTTP_LISTEN: http.listen: refusing to listen beyond this machine without authentication: ` +
 				`":80" is every interface; set http.token, or listen on 127.0.0.1:80`,
 		},
 		{
-			Sources{Environ: []string{"PADDOCK_BUS_LISTEN=:80"}},
+			Sources{Environ: []string{"PADDOCK_BUS_LISTEN=:80", "PADDOCK_DATA_DIR=off"}},
 			`$PADDOCK_BUS_LISTEN: bus.listen: refusing to listen beyond this machine without authentication: ` +
 				`":80" is every interface; set bus.token, or bus.user and bus.password, or listen on 127.0.0.1:80`,
 		},
 		{
-			Sources{Environ: []string{"PADDOCK_WIRE_LISTEN=192.0.2.1:80"}},
+			Sources{Environ: []string{"PADDOCK_WIRE_LISTEN=192.0.2.1:80", "PADDOCK_DATA_DIR=off"}},
 			`$PADDOCK_WIRE_LISTEN: wire.listen: refusing to listen beyond this machine without authentication: ` +
 				`"192.0.2.1:80" is 192.0.2.1; set wire.token, or listen on 127.0.0.1:80`,
 		},

@@ -134,6 +134,9 @@ func settings(c *Config) (all []setting) {
 			continue
 		}
 		for j := range section.Type.NumField() {
+			if section.Type.Field(j).Tag.Get("yaml") == "-" {
+				continue // read in its own way
+			}
 			all = append(all, setting{
 				key:   section.Tag.Get("yaml") + "." + section.Type.Field(j).Tag.Get("yaml"),
 				field: root.Field(i).Field(j).Addr().Interface(),

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
+	"paddock/internal/process/keyring"
 	"paddock/internal/process/strictyaml"
 )
 
@@ -33,6 +36,10 @@ func (c *Config) readYAML(s *Sources, text []byte) []error {
 		}
 		for _, e := range section.Value.Entries(section.Key) {
 			key := section.Key + "." + e.Key
+			if key == "access.keys" {
+				c.Access.Keys = readKeys(e.Value)
+				continue
+			}
 			if _, err := find(keys, key); err != nil { // whatever its value is
 				faults = append(faults, &Error{Place: e.At.Place(), Err: err})
 				continue
@@ -47,6 +54,60 @@ func (c *Config) readYAML(s *Sources, text []byte) []error {
 		}
 	}
 	return append(faultsOf(file), faults...)
+}
+
+// readKeys reads a list of keys.
+func readKeys(list *strictyaml.Node) (keys []keyring.Key) {
+	fields := []string{"name", "sha256", "verbs", "fleets", "sets", "expires"}
+	for _, item := range list.Items("access.keys") {
+		var k keyring.Key
+		for _, e := range item.Entries("a key") {
+			switch e.Key {
+			case "verbs":
+				k.Verbs = texts(e)
+			case "fleets":
+				k.Fleets = texts(e)
+			case "sets":
+				k.Sets = texts(e)
+			case "name", "sha256", "expires":
+				if text, ok := e.Text(e.Key); ok {
+					e.Value.Check(setKeyField(&k, e.Key, text))
+				}
+			default:
+				e.Unknown(fields)
+			}
+		}
+		if err := k.Check(); err != nil {
+			item.Check(err)
+		} else if k.SHA256 == (keyring.Digest{}) {
+			item.Fault("sha256 missing: paddock keys hash prints that of a secret")
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+func texts(e strictyaml.Entry) (all []string) {
+	for _, item := range e.Value.Items(e.Key) {
+		if text, ok := item.Text(e.Key); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+func setKeyField(k *keyring.Key, field, text string) (err error) {
+	switch field {
+	case "name":
+		k.Name = text
+	case "sha256":
+		err = k.SHA256.UnmarshalText([]byte(text))
+	case "expires":
+		if k.Expires, err = time.Parse(time.RFC3339, text); err != nil {
+			err = fmt.Errorf("%q is no time such as 2026-12-31T00:00:00Z", text)
+		}
+	}
+	return err
 }
 
 // faultsOf returns the errors of the file's form.

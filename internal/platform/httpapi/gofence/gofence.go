@@ -42,6 +42,10 @@ type Options struct {
 	// process.
 	Settle func() error
 
+	// May reports whether the sender of a request may look up points in a set, or change it. Nil:
+	// always.
+	May func(r *http.Request, set string, change bool) bool
+
 	// MaxBodies bounds the bodies over 64 KiB of all requests together, in bytes.
 	// 0 is 256 MiB.
 	MaxBodies int64
@@ -53,6 +57,7 @@ type Handler struct {
 	serving atomic.Pointer[serving]
 	bodies  *budget.Budget
 	settle  func() error
+	may     func(r *http.Request, set string, change bool) bool
 	log     *slog.Logger
 }
 
@@ -71,15 +76,18 @@ func New(c *fence.Catalog, o Options) *Handler {
 	if h.settle = o.Settle; h.settle == nil {
 		h.settle = func() error { return nil }
 	}
+	if h.may = o.May; h.may == nil {
+		h.may = func(*http.Request, string, bool) bool { return true }
+	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	h.Use(c)
 	h.router.GET("/engarde", h.engarde)
 	h.router.GET("/fence", h.list)
-	h.router.POST("/fence/:name/add", h.add)
-	h.router.POST("/fence/:name/search", h.searchBody)
-	h.router.GET("/fence/:name/search", h.searchQuery)
+	h.router.POST("/fence/:name/add", h.permit(true, h.add))
+	h.router.POST("/fence/:name/search", h.permit(false, h.searchBody))
+	h.router.GET("/fence/:name/search", h.permit(false, h.searchQuery))
 	if o.Profile {
 		mountProfiles(h.router)
 	}
@@ -92,6 +100,17 @@ func (h *Handler) Use(c *fence.Catalog) { h.serving.Store(&serving{catalog: c}) 
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.router.ServeHTTP(w, r) }
+
+// permit refuses requests about a set that their sender may not use so.
+func (h *Handler) permit(change bool, next httprouter.Handle) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+		if !h.may(r, ps.ByName("name"), change) {
+			refuse(w, &refusal{http.StatusForbidden, "The key is not for this"})
+			return
+		}
+		next(w, r, ps)
+	}
+}
 
 // Owns reports whether a path belongs to this interface, in any case and with any slashes or dots
 // that its router would redirect. A server with other routes calls it before its own router cleans
@@ -109,10 +128,12 @@ func (h *Handler) engarde(w http.ResponseWriter, _ *http.Request, _ httprouter.P
 
 // list answers without the headers of the other routes: the original left this one to net/http,
 // which detected text.
-func (h *Handler) list(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
-	names := h.serving.Load().catalog.Names()
-	if names == nil {
-		names = []string{}
+func (h *Handler) list(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+	names := []string{}
+	for _, name := range h.serving.Load().catalog.Names() {
+		if h.may(r, name, false) {
+			names = append(names, name)
+		}
 	}
 	body, err := json.Marshal(names)
 	if err != nil { // strings always marshal

@@ -28,8 +28,10 @@ const (
 func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	guard := access.NewGuard(token)
 	return plainhttp.New(plainhttp.Options{
-		Answer:   h.AppendAnswer,
-		Admits:   func(peer net.Addr, _, authorization string) bool { return guard.Admits(peer, authorization) },
+		Answer: h.AppendAnswer,
+		Admits: func(peer net.Addr, _, authorization string) (<-chan struct{}, bool) {
+			return nil, guard.Admits(peer, authorization)
+		},
 		Fallback: NewFallback(h, guard, log),
 		Logger:   log,
 	})

@@ -14,7 +14,9 @@ import (
 	"paddock/fence"
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/httpapi/etag"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
+	"paddock/internal/process/keyring"
 )
 
 // The default and the bound of the number of rules in one answer.
@@ -31,6 +33,34 @@ type Rules struct {
 	Refusing func() string
 	// Settle returns once changes are stored, and hold for later positions.
 	Settle func() error
+	// By is the key of the requests. Nil: they are not limited.
+	By *keyring.Grant
+	// From is the address of the sender, for the entry of a change in Audit.
+	From  string
+	Audit *audit.Log // nil: none
+}
+
+// audited makes a change with its entry.
+func (r *Rules) audited(action, id string, change func() error) error {
+	return r.Audit.Record(audit.Entry{By: r.By.Name(), From: r.From, Action: action, Object: id}, change)
+}
+
+// limit refuses a rule that the key is not for: a key for some sets is for rules about these, and
+// one for some fleets for rules about objects of these alone.
+func (r *Rules) limit(about *rule.Rule) error {
+	g := r.By
+	if g == nil || !g.Limited() {
+		return nil
+	}
+	switch {
+	case !g.Set(about.Set):
+		return refuse(http.StatusForbidden, "set: the key %.64q is not for the set %.64q", g.Name(), about.Set)
+	case !g.Fleet(about.Fleet):
+		return refuse(http.StatusForbidden, "fleet: the key %.64q is not for objects of the fleet %.64q: name one of its fleets", g.Name(), about.Fleet)
+	case about.Near != nil && !g.Fleet(about.Near.Fleet):
+		return refuse(http.StatusForbidden, "near.fleet: the key %.64q is not for objects of the fleet %.64q: name one of its fleets", g.Name(), about.Near.Fleet)
+	}
+	return nil
 }
 
 // Error is a refusal.
@@ -66,7 +96,7 @@ func (r *Rules) List(q Query) *List {
 	list := &List{Rules: []json.RawMessage{}, Files: map[string]string{}}
 	last, size := "", 0
 	for _, found := range state.Rules().Rules() {
-		if found.ID <= q.After || q.Set != nil && found.Set != *q.Set {
+		if found.ID <= q.After || q.Set != nil && found.Set != *q.Set || r.limit(found) != nil {
 			continue
 		}
 		text, file := found.AppendJSON(nil), state.File(found.ID)
@@ -87,7 +117,7 @@ func (r *Rules) List(q Query) *List {
 // Get returns a rule and its ETag.
 func (r *Rules) Get(id string) (text []byte, tag string, err error) {
 	found, ok := r.Book.State().Rules().Get(id)
-	if !ok {
+	if !ok || r.limit(found) != nil {
 		return nil, "", refuse(http.StatusNotFound, "no rule %.64q; GET /v1/rules lists them", id)
 	}
 	text = found.AppendJSON(nil)
@@ -97,11 +127,14 @@ func (r *Rules) Get(id string) (text []byte, tag string, err error) {
 // tagOf names the state of a rule by its content.
 func tagOf(text []byte) string { return `"` + strconv.FormatUint(xxhash.Sum64(text), 36) + `"` }
 
-// guard allows a change if the condition of a request holds.
-func guard(c etag.Condition) rulebook.Guard {
+// guard allows a change if the condition of a request holds, and the key is for the present rule.
+func (r *Rules) guard(c etag.Condition) rulebook.Guard {
 	return func(old *rule.Rule) error {
 		if old == nil {
 			return c.Check(false, "")
+		}
+		if err := r.limit(old); err != nil {
+			return err
 		}
 		return c.Check(true, tagOf(old.AppendJSON(nil)))
 	}
@@ -128,11 +161,19 @@ func (r *Rules) Put(id string, body []byte, c etag.Condition) (*Changed, error) 
 	if given.ID != id {
 		return nil, refuse(http.StatusBadRequest, "body: id: %.64q is not the id of the request, %.64q", given.ID, id)
 	}
-	kept, created, err := r.Book.Put(given, guard(c))
-	if err != nil {
-		return nil, refusal(err)
+	if err := r.limit(given); err != nil {
+		return nil, err
 	}
-	return r.changed(kept, created)
+	var out *Changed
+	err = r.audited("rule.put", id, func() error {
+		kept, created, err := r.Book.Put(given, r.guard(c))
+		if err != nil {
+			return refusal(err)
+		}
+		out, err = r.changed(kept, created)
+		return err
+	})
+	return out, err
 }
 
 // withID adds the id of a request to a rule that has none.
@@ -154,7 +195,16 @@ func (r *Rules) Patch(id string, body []byte, c etag.Condition) (*Changed, error
 	if err := r.refusing(); err != nil {
 		return nil, err
 	}
-	allowed := guard(c)
+	var out *Changed
+	err := r.audited("rule.patch", id, func() (err error) {
+		out, err = r.patch(id, body, c)
+		return err
+	})
+	return out, err
+}
+
+func (r *Rules) patch(id string, body []byte, c etag.Condition) (*Changed, error) {
+	allowed := r.guard(c)
 	kept, err := r.Book.Edit(id, func(old *rule.Rule) (*rule.Rule, error) {
 		if err := allowed(old); err != nil {
 			return nil, err
@@ -163,7 +213,7 @@ func (r *Rules) Patch(id string, body []byte, c etag.Condition) (*Changed, error
 		if err != nil {
 			return nil, refuse(http.StatusBadRequest, "body: %v", err)
 		}
-		return edited, nil
+		return edited, r.limit(edited)
 	})
 	if err != nil {
 		return nil, refusal(err)
@@ -176,10 +226,12 @@ func (r *Rules) Delete(id string, c etag.Condition) error {
 	if err := r.refusing(); err != nil {
 		return err
 	}
-	if err := r.Book.Delete(id, guard(c)); err != nil {
-		return refusal(err)
-	}
-	return r.settle()
+	return r.audited("rule.delete", id, func() error {
+		if err := r.Book.Delete(id, r.guard(c)); err != nil {
+			return refusal(err)
+		}
+		return r.settle()
+	})
 }
 
 // refusing refuses changes that could not be stored.

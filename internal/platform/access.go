@@ -1,0 +1,157 @@
+package platform
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"paddock/internal/netio/listen"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
+	"paddock/internal/process/keyring"
+)
+
+// firstKey names the key of an administrator that a new data directory gets.
+const firstKey = "administrator"
+
+// storedKeys keeps the keys of the API in the journal.
+type storedKeys struct {
+	journal journal.Journal
+	audit   *audit.Log
+}
+
+const keysName = "keys"
+
+func (s storedKeys) Load() ([]byte, error) {
+	text, err := s.journal.Get(keysName)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil
+	}
+	return text, err
+}
+
+func (s storedKeys) Save(text []byte) error {
+	return s.journal.Put(append(s.audit.Take(), journal.Value{Name: keysName, Bytes: text})...)
+}
+
+// openKeys reads the keys, and makes the first one.
+func (p *Platform) openKeys(context.Context) (err error) {
+	var store keyring.Store
+	first := false
+	if p.journal != nil {
+		s := storedKeys{p.journal, p.audit}
+		text, err := s.Load()
+		if err != nil {
+			return p.cfg.Failure("data.dir", err)
+		}
+		store, first = s, text == nil
+	}
+	if p.keys, err = keyring.Open(store); err != nil {
+		return p.cfg.Failure("data.dir", err)
+	}
+	if err := p.keys.SetFile(p.cfg.Access.Keys); err != nil {
+		return p.cfg.Fault("access.keys", err)
+	}
+	if !first || p.opts.FirstKey == nil {
+		return nil
+	}
+	secret := keyring.NewSecret()
+	err = p.audit.Record(audit.Entry{By: "first start", Action: "key.add", Object: firstKey}, func() error {
+		return p.keys.Add(keyring.Key{
+			Name: firstKey, SHA256: keyring.DigestOf(secret), Verbs: keyring.Admin.Names(), Created: time.Now().UTC().Truncate(time.Second),
+		})
+	})
+	if errors.Is(err, keyring.ErrExists) {
+		return nil // the file has one of that name
+	}
+	if err == nil {
+		p.opts.FirstKey(secret)
+	}
+	return err
+}
+
+// followKeys reads the keys of the configuration file again when asked to.
+func (p *Platform) followKeys(ctx context.Context) error {
+	if p.opts.Keys == nil {
+		return nil
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.opts.ReloadKeys:
+		}
+		keys, err := p.opts.Keys()
+		if err == nil {
+			err = p.keys.SetFile(keys)
+		}
+		if err != nil {
+			p.log.Error("the keys of the configuration file stay as they were", "error", err)
+			continue
+		}
+		p.log.Info("keys of the configuration file read", "keys", len(keys))
+	}
+}
+
+func (p *Platform) closeKeys(context.Context) error {
+	p.keys.Close()
+	return nil
+}
+
+// keyRequired reports whether an interface asks each client for a key.
+func (p *Platform) keyRequired(address string) bool {
+	return p.cfg.Access.Required || listen.Check(address, false) != nil
+}
+
+// secretsDir returns the directory of secrets within a data directory. It is not part of a backup.
+func secretsDir(dir string) string { return filepath.Join(dir, "secrets") }
+
+// sessionSecret returns the secret under which browsers hold sessions: nil without a data
+// directory.
+func (p *Platform) sessionSecret() ([]byte, error) {
+	if p.journal == nil {
+		return nil, nil
+	}
+	dir := secretsDir(p.cfg.Data.Dir)
+	name := filepath.Join(dir, "session")
+	secret, err := os.ReadFile(name)
+	if err == nil && len(secret) == sha256.Size || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return secret, err
+	}
+	secret = make([]byte, sha256.Size)
+	_, _ = rand.Read(secret) // never fails
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return secret, os.WriteFile(name, secret, 0o600)
+}
+
+// auditFiles adds the entries of sets of files.
+func (p *Platform) auditFiles(put, removed []string) func(error) {
+	var begun []*audit.Pending
+	for action, sets := range map[string][]string{"set.put": put, "set.delete": removed} {
+		for _, set := range sets {
+			begun = append(begun, p.audit.Begin(audit.Entry{By: "file", Action: action, Object: set}))
+		}
+	}
+	return func(err error) { p.auditEnd(err, begun...) }
+}
+
+// auditRules adds the entry of the files of rules and policies.
+func (p *Platform) auditRules() func(error) {
+	begun := p.audit.Begin(audit.Entry{By: "file", Action: "rules.put", Object: p.cfg.Sets.Dir})
+	return func(err error) { p.auditEnd(err, begun) }
+}
+
+func (p *Platform) auditEnd(failure error, begun ...*audit.Pending) {
+	for _, b := range begun {
+		if err := b.End(failure); err != nil {
+			p.log.Error("an entry of the audit is not stored", "error", err)
+		}
+	}
+}

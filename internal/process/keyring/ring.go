@@ -1,0 +1,361 @@
+package keyring
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// MaxKeys bounds the keys of a ring.
+const MaxKeys = 10_000
+
+// The errors of changes.
+var (
+	// ErrUnknown: there is no such key.
+	ErrUnknown = errors.New("no such key")
+	// ErrExists: there is a key with this name or this secret.
+	ErrExists = errors.New("exists")
+	// ErrFile: the key is of the configuration file.
+	ErrFile = errors.New("of the configuration file: change it there")
+	// ErrFull: there are MaxKeys keys.
+	ErrFull = fmt.Errorf("at most %d keys are kept; delete one first", MaxKeys)
+	// ErrLast: no administrator would be left.
+	ErrLast = errors.New("the last key with the verb admin")
+)
+
+// Store keeps the keys that were added while the platform runs.
+type Store interface {
+	// Load returns the text of the last Save, or nil.
+	Load() ([]byte, error)
+	// Save keeps a text durably.
+	Save(text []byte) error
+}
+
+// Ring holds keys. It is safe for concurrent use.
+type Ring struct {
+	store Store
+	state atomic.Pointer[state]
+
+	mu      sync.Mutex // held while keys change
+	changed []func()
+}
+
+// state is the keys at one time. It never changes.
+type state struct {
+	keys     map[string]*entry // by name
+	byDigest map[Digest]*entry
+}
+
+type entry struct {
+	key    Key
+	filed  bool // of the configuration file
+	grant  *Grant
+	expiry *time.Timer // nil: none
+}
+
+// Open returns a ring with the keys of a store. Without a store added keys end with the process.
+func Open(s Store) (*Ring, error) {
+	r := &Ring{store: s}
+	r.state.Store(&state{keys: map[string]*entry{}, byDigest: map[Digest]*entry{}})
+	if s == nil {
+		return r, nil
+	}
+	text, err := s.Load()
+	if err != nil || len(text) == 0 {
+		return r, err
+	}
+	var kept []Key
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return nil, fmt.Errorf("stored keys: %w", err)
+	}
+	next := map[string]*entry{}
+	for _, k := range kept {
+		if err := k.Check(); err != nil {
+			return nil, fmt.Errorf("stored key %.80q: %w", k.Name, err)
+		}
+		next[k.Name] = r.newEntry(k, false)
+	}
+	r.publish(next)
+	return r, nil
+}
+
+// newEntry returns an entry whose grant ends when the key expires.
+func (r *Ring) newEntry(k Key, filed bool) *entry {
+	e := &entry{key: k, filed: filed, grant: newGrant(&k)}
+	switch left := time.Until(k.Expires); {
+	case k.Expires.IsZero():
+	case left <= 0:
+		e.grant.end()
+	default:
+		e.expiry = time.AfterFunc(left, func() {
+			e.grant.end()
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.tell()
+		})
+	}
+	return e
+}
+
+func (e *entry) end() {
+	e.grant.end()
+	if e.expiry != nil {
+		e.expiry.Stop()
+	}
+}
+
+// publish makes entries the present ones, and ends the grants of the others. The caller holds mu,
+// or has made the ring.
+func (r *Ring) publish(keys map[string]*entry) {
+	next := &state{keys: keys, byDigest: make(map[Digest]*entry, len(keys))}
+	for _, e := range keys {
+		next.byDigest[e.key.SHA256] = e
+	}
+	last := r.state.Swap(next)
+	for name, e := range last.keys {
+		if keys[name] != e {
+			e.end()
+		}
+	}
+	r.tell()
+}
+
+// tell calls the functions of OnChange.
+func (r *Ring) tell() {
+	for _, f := range r.changed {
+		f()
+	}
+}
+
+// OnChange calls f after each change of the keys, and when one has expired, while no other change
+// is made.
+func (r *Ring) OnChange(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = append(r.changed, f)
+}
+
+// Close ends all grants.
+func (r *Ring) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.state.Load().keys {
+		e.end()
+	}
+}
+
+// Find returns the grant of a secret, or nil if no valid key has it.
+func (r *Ring) Find(secret string) *Grant {
+	digest := DigestOf(secret)
+	e := r.state.Load().byDigest[digest]
+	if e == nil || subtle.ConstantTimeCompare(digest[:], e.key.SHA256[:]) != 1 || e.grant.HasEnded() {
+		return nil
+	}
+	return e.grant
+}
+
+// Named returns the grant of the key with a name, and the digest of its secret. ok is false if
+// there is none or it has expired.
+func (r *Ring) Named(name string) (g *Grant, secret Digest, ok bool) {
+	e := r.state.Load().keys[name]
+	if e == nil || e.grant.HasEnded() {
+		return nil, Digest{}, false
+	}
+	return e.grant, e.key.SHA256, true
+}
+
+// Len returns the number of keys.
+func (r *Ring) Len() int { return len(r.state.Load().keys) }
+
+// Listed is a key with its origin.
+type Listed struct {
+	Key
+	File    bool // of the configuration file
+	Expired bool
+}
+
+// List returns the keys by their names.
+func (r *Ring) List() []Listed {
+	var all []Listed
+	for _, e := range r.state.Load().keys {
+		all = append(all, listed(e))
+	}
+	slices.SortFunc(all, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Get returns the key with a name.
+func (r *Ring) Get(name string) (Listed, bool) {
+	e := r.state.Load().keys[name]
+	if e == nil {
+		return Listed{}, false
+	}
+	return listed(e), true
+}
+
+func listed(e *entry) Listed { return Listed{Key: e.key, File: e.filed, Expired: e.grant.HasEnded()} }
+
+// Administrators reports whether a valid key has the verb admin.
+func (r *Ring) Administrators() bool { return administrators(r.state.Load().keys) }
+
+func administrators(keys map[string]*entry) bool {
+	for _, e := range keys {
+		if e.grant.Can(Admin) {
+			return true
+		}
+	}
+	return false
+}
+
+// Add adds a key. The error is about a field, or wraps ErrExists or ErrFull, or is one of the
+// store.
+func (r *Ring) Add(k Key) error {
+	return r.change(k.Name, func(old *entry) (*entry, error) {
+		if old != nil {
+			return nil, fmt.Errorf("key %q %w: choose another name, or delete it first", k.Name, ErrExists)
+		}
+		return r.newEntry(k, false), nil
+	})
+}
+
+// Edit replaces a key by what f makes of it, under the same name. Unless nothing has changed, what
+// was served for the old one ends. The error is that of f, about a field, wraps ErrUnknown, ErrFile
+// or ErrLast, or is one of the store.
+func (r *Ring) Edit(name string, f func(k *Key) error) error {
+	return r.change(name, func(old *entry) (*entry, error) {
+		if old == nil {
+			return nil, ErrUnknown
+		}
+		k := old.key
+		if err := f(&k); err != nil {
+			return nil, err
+		}
+		k.Name = name
+		if same(&k, &old.key) {
+			return old, nil
+		}
+		return r.newEntry(k, false), nil
+	})
+}
+
+func same(a, b *Key) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b) // these values always encode
+	return bytes.Equal(x, y)
+}
+
+// Remove removes a key. The error wraps ErrUnknown, ErrFile or ErrLast, or is one of the store.
+func (r *Ring) Remove(name string) error {
+	return r.change(name, func(old *entry) (*entry, error) {
+		if old == nil {
+			return nil, ErrUnknown
+		}
+		return nil, nil
+	})
+}
+
+// change puts the entry that f returns in place of one, or removes it for nil.
+func (r *Ring) change(name string, f func(old *entry) (*entry, error)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.state.Load()
+	old := now.keys[name]
+	if old != nil && old.filed {
+		return fmt.Errorf("key %q is %w", name, ErrFile)
+	}
+	e, err := f(old)
+	if err != nil || e == old {
+		return err
+	}
+	next := maps.Clone(now.keys)
+	delete(next, name)
+	if e != nil {
+		err = admit(next, e)
+		next[name] = e
+	}
+	if err == nil && administrators(now.keys) && !administrators(next) {
+		err = fmt.Errorf("key %q is %w: add another one first", name, ErrLast)
+	}
+	if err == nil {
+		err = r.save(next)
+	}
+	if err != nil {
+		if e != nil {
+			e.end()
+		}
+		return err
+	}
+	r.publish(next)
+	return nil
+}
+
+// admit checks an entry that is added to others.
+func admit(others map[string]*entry, e *entry) error {
+	if err := e.key.Check(); err != nil {
+		return err
+	}
+	if len(others) >= MaxKeys {
+		return ErrFull
+	}
+	for _, other := range others {
+		if other.key.SHA256 == e.key.SHA256 {
+			return fmt.Errorf("sha256: the key %q has this secret and %w", other.key.Name, ErrExists)
+		}
+	}
+	return nil
+}
+
+// save stores the keys that are not of the file.
+func (r *Ring) save(keys map[string]*entry) error {
+	if r.store == nil {
+		return nil
+	}
+	kept := []Key{}
+	for _, e := range keys {
+		if !e.filed {
+			kept = append(kept, e.key)
+		}
+	}
+	slices.SortFunc(kept, func(a, b Key) int { return cmp.Compare(a.Name, b.Name) })
+	text, _ := json.Marshal(kept) // these values always encode
+	return r.store.Save(text)
+}
+
+// SetFile puts the keys of the configuration file in place of earlier ones of it. The error names
+// the key. Then nothing has changed.
+func (r *Ring) SetFile(keys []Key) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.state.Load().keys
+	next := map[string]*entry{}
+	for name, e := range now {
+		if !e.filed {
+			next[name] = e
+		}
+	}
+	for _, k := range keys {
+		e := now[k.Name]
+		switch {
+		case e != nil && e.filed && same(&e.key, &k):
+		case next[k.Name] != nil:
+			return fmt.Errorf("key %q %w: two keys have this name", k.Name, ErrExists)
+		default:
+			e = r.newEntry(k, true)
+		}
+		if err := admit(next, e); err != nil {
+			e.end()
+			return fmt.Errorf("key %q: %w", k.Name, err)
+		}
+		next[k.Name] = e
+	}
+	r.publish(next)
+	return nil
+}
