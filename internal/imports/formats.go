@@ -1,0 +1,81 @@
+package imports
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"paddock/internal/imports/feature"
+	"paddock/internal/imports/kml"
+)
+
+// Format is a kind of file.
+type Format struct {
+	Name       string
+	extensions []string
+	// sniff reports whether the first bytes are those of the format; nil if they tell nothing.
+	sniff func(head []byte) bool
+	read  feature.Reader
+	width float64 // metres, of lines without one; 0 leaves them lines
+}
+
+// formats are asked in this order: first for the extension, then for the first bytes.
+var formats = []Format{
+	{"KML", []string{".kml"}, xmlRoot("kml"), kml.Read, 0},
+}
+
+// Formats returns the names of the formats.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i := range formats {
+		names[i] = formats[i].Name
+	}
+	return names
+}
+
+// headBytes is how much of a file its format is found by.
+const headBytes = 4096
+
+// formatOf returns the format of a file; nil if it has none of them. First bytes that tell a format
+// count more than the extension.
+func formatOf(name string, data []byte) *Format {
+	head := bytes.TrimPrefix(data[:min(len(data), headBytes)], []byte("\xef\xbb\xbf"))
+	for i := range formats {
+		if f := &formats[i]; f.sniff != nil && f.sniff(head) {
+			return f
+		}
+	}
+	ext := strings.ToLower(filepath.Ext(name))
+	for i := range formats {
+		if slices.Contains(formats[i].extensions, ext) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// xmlRoot returns a test for XML with a root element.
+func xmlRoot(element string) func([]byte) bool {
+	return func(head []byte) bool {
+		if text := bytes.TrimLeft(head, " \t\r\n"); len(text) == 0 || text[0] != '<' {
+			return false
+		}
+		for rest := head; ; {
+			i := bytes.IndexByte(rest, '<')
+			if i < 0 || i+1 == len(rest) {
+				return false
+			}
+			rest = rest[i+1:]
+			if rest[0] == '?' || rest[0] == '!' {
+				continue
+			}
+			end := bytes.IndexAny(rest, " \t\r\n/>")
+			if end < 0 {
+				return false
+			}
+			name := rest[:end]
+			return string(name[bytes.LastIndexByte(name, ':')+1:]) == element
+		}
+	}
+}

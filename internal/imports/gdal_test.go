@@ -1,0 +1,180 @@
+package imports_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/fence/geometry"
+	"paddock/internal/city"
+	"paddock/internal/imports"
+)
+
+// nycDir holds real data that is not part of the repository. Its README describes the files.
+const nycDir = "../../../shared/data/nyc"
+
+// ogr2ogr writes a file in another format, by the program of GDAL. Without it the test is skipped,
+// or fails if PADDOCK_REQUIRE_GDAL is 1.
+func ogr2ogr(t *testing.T, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("ogr2ogr"); err != nil {
+		absent := t.Skipf
+		if os.Getenv("PADDOCK_REQUIRE_GDAL") == "1" {
+			absent = t.Fatalf
+		}
+		absent("no ogr2ogr: %v", err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "ogr2ogr", args...).CombinedOutput(); err != nil {
+		t.Fatalf("ogr2ogr %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// sources are files of GeoJSON: the sets of the simulated city, and those of a real one where they
+// are.
+func sources(t *testing.T) []string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := city.New(city.Config{Seed: 7}).WriteGeoJSON(dir); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.geojson"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, name := range []string{"nyc_burroughs", "nyc_ntas", "nyc_census_2010_tracts"} {
+		file := filepath.Join(nycDir, name+".geojson")
+		if _, err := os.Stat(file); err != nil {
+			t.Logf("without the NYC data: %v", err)
+			break
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+// writers are the drivers of GDAL whose files are imported.
+var writers = []struct {
+	driver, file string
+	flags        []string
+	rounds       bool // the driver writes fewer digits than there are
+	slow         bool // the driver is: it writes small sets alone
+}{
+	{driver: "KML", file: "set.kml", rounds: true},
+	{driver: "LIBKML", file: "lib.kmz", rounds: true, slow: true},
+}
+
+// TestFilesOfGDAL holds that files that GDAL has written of a set answer 100,000 point queries as
+// the set does. Where the driver rounds coordinates, points within a millimetre of a boundary may
+// differ; they are counted.
+func TestFilesOfGDAL(t *testing.T) {
+	t.Parallel()
+	for _, source := range sources(t) {
+		original := openSet(t, source)
+		points := samples(original, 100_000)
+		for _, w := range writers {
+			if w.slow && original.Len() > 200 {
+				continue
+			}
+			t.Run(w.driver+"/"+filepath.Base(source), func(t *testing.T) {
+				dir := t.TempDir()
+				file := filepath.Join(dir, w.file)
+				ogr2ogr(t, append([]string{"-f", w.driver, file, source}, w.flags...)...)
+				out := filepath.Join(dir, "sets")
+				report, err := imports.Run(file, out, imports.Options{})
+				if err != nil || !report.Whole() {
+					t.Fatalf("%v\n%v", err, report)
+				}
+				written, err := filepath.Glob(filepath.Join(out, "*"))
+				if err != nil || len(written) != 1 {
+					t.Fatalf("%v, %v\n%v", written, err, report)
+				}
+				got := openSet(t, written[0])
+				if got.Len() != original.Len() {
+					t.Errorf("%d fences of %d\n%v", got.Len(), original.Len(), report)
+				}
+				compare(t, original, got, points, w.rounds)
+			})
+		}
+	}
+}
+
+// compare asks both sets for the owners of all points.
+func compare(t *testing.T, want, got *fence.Snapshot, points []geometry.Point, rounds bool) {
+	t.Helper()
+	var a, b []fence.Ref
+	held, differ := 0, 0
+	for _, p := range points {
+		a, b = want.Append(a[:0], p.Lon, p.Lat), got.Append(b[:0], p.Lon, p.Lat)
+		held += len(a)
+		if slices.Equal(a, b) {
+			continue
+		}
+		differ++
+		for _, r := range slices.Concat(a, b) {
+			if slices.Contains(a, r) != slices.Contains(b, r) && !(rounds && math.Abs(want.Within(r, p.Lon, p.Lat, 1)) < 0.001) {
+				t.Fatalf("%v is in %v, and was in %v", p, b, a)
+			}
+		}
+	}
+	if held == 0 {
+		t.Error("no point is in a fence")
+	}
+	t.Logf("%d of %d points differ by the rounding of coordinates; %d memberships", differ, len(points), held)
+}
+
+// samples returns points over all of a set, half of them close to vertices of it.
+func samples(s *fence.Snapshot, n int) []geometry.Point {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var vertices []geometry.Point
+	for _, f := range s.All() {
+		for _, part := range f.Geometry {
+			for _, ring := range part {
+				vertices = append(vertices, ring...)
+			}
+		}
+	}
+	box := s.Bounds()
+	points := make([]geometry.Point, n)
+	for i := range points {
+		p := geometry.Point{
+			Lon: box.MinLon + rng.Float64()*(box.MaxLon-box.MinLon),
+			Lat: box.MinLat + rng.Float64()*(box.MaxLat-box.MinLat),
+		}
+		if i%2 == 1 && len(vertices) > 0 {
+			v := vertices[rng.IntN(len(vertices))]
+			p = geometry.Point{Lon: v.Lon + rng.NormFloat64()*1e-4, Lat: v.Lat + rng.NormFloat64()*1e-4}
+		}
+		points[i] = p
+	}
+	return points
+}
+
+// openSet reads a file of GeoJSON as a set.
+func openSet(t *testing.T, file string) *fence.Snapshot {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := geojson.ReadGeoJSON(f, file, geojson.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := fence.NewSet("set", fence.Options{})
+	if err == nil {
+		_, err = set.Replace(c)
+	}
+	if err != nil {
+		t.Fatal(fmt.Errorf("%s: %w", file, err))
+	}
+	return set.Snapshot()
+}
