@@ -226,6 +226,9 @@ func (c *converter) refuse(f *feature.Feature, err error) {
 		if errors.Is(err, geojson.ErrLimit) {
 			code = geojson.CodeTooLarge
 		}
+		if _, ok := errors.AsType[*geojson.SyntaxError](err); ok && f.Raw == nil {
+			code, err = geojson.CodeOutOfRange, errors.New("a coordinate is not a finite number")
+		}
 		c.Note(f.Refused(code, "%v", err))
 		return
 	}

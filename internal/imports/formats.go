@@ -8,6 +8,7 @@ import (
 
 	"paddock/internal/imports/feature"
 	"paddock/internal/imports/kml"
+	"paddock/internal/imports/shapefile"
 )
 
 // Format is a kind of file.
@@ -23,6 +24,7 @@ type Format struct {
 // formats are asked in this order: first for the extension, then for the first bytes.
 var formats = []Format{
 	{"KML", []string{".kml"}, xmlRoot("kml"), kml.Read, 0},
+	{"Shapefile", []string{".shp"}, func(head []byte) bool { return bytes.HasPrefix(head, []byte{0, 0, 0x27, 0x0a}) }, shapefile.Read, 0},
 }
 
 // Formats returns the names of the formats.

@@ -69,6 +69,8 @@ var writers = []struct {
 }{
 	{driver: "KML", file: "set.kml", rounds: true},
 	{driver: "LIBKML", file: "lib.kmz", rounds: true, slow: true},
+	{driver: "ESRI Shapefile", file: "set.shp"},
+	{driver: "ESRI Shapefile", file: "set.shz"},
 }
 
 // TestFilesOfGDAL holds that files that GDAL has written of a set answer 100,000 point queries as
@@ -83,7 +85,7 @@ func TestFilesOfGDAL(t *testing.T) {
 			if w.slow && original.Len() > 200 {
 				continue
 			}
-			t.Run(w.driver+"/"+filepath.Base(source), func(t *testing.T) {
+			t.Run(w.driver+"/"+w.file+"/"+filepath.Base(source), func(t *testing.T) {
 				dir := t.TempDir()
 				file := filepath.Join(dir, w.file)
 				ogr2ogr(t, append([]string{"-f", w.driver, file, source}, w.flags...)...)
@@ -177,4 +179,52 @@ func openSet(t *testing.T, file string) *fence.Snapshot {
 		t.Fatal(fmt.Errorf("%s: %w", file, err))
 	}
 	return set.Snapshot()
+}
+
+// TestOtherSystemsAreRefused holds that files in another coordinate system give no set, and that
+// the report names the system.
+func TestOtherSystemsAreRefused(t *testing.T) {
+	t.Parallel()
+	source := sources(t)[1]
+	for _, w := range []struct{ driver, file, want string }{
+		{"ESRI Shapefile", "set.shp", "NAD_1983_StatePlane_New_York_Long_Island_FIPS_3104_Feet"},
+	} {
+		file := filepath.Join(t.TempDir(), w.file)
+		ogr2ogr(t, "-f", w.driver, "-t_srs", "EPSG:2263", file, source)
+		out := filepath.Join(t.TempDir(), "sets")
+		report, err := imports.Run(file, out, imports.Options{})
+		if err != nil || report.Whole() || !strings.Contains(report.String(), w.want) {
+			t.Errorf("%s: %v\n%v", w.driver, err, report)
+		}
+		if left, _ := os.ReadDir(out); len(left) > 0 {
+			t.Errorf("%s: left %v", w.driver, left)
+		}
+	}
+}
+
+// TestPropertiesOfGDAL holds that the ids and properties of a set survive.
+func TestPropertiesOfGDAL(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "source.geojson")
+	text := `{"type":"FeatureCollection","features":[{"type":"Feature","id":7,"properties":{"name":"Straße 1","n":12,"x":1.5,"zip":"00123"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}]}`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []struct {
+		driver, file, flag string
+	}{
+		{"KML", "set.kml", "-skipfailures"}, {"ESRI Shapefile", "set.shp", "-lco=ENCODING=UTF-8"}, {"ESRI Shapefile", "latin.shp", "-lco=ENCODING=ISO-8859-1"},
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, w.file)
+		ogr2ogr(t, append([]string{"-f", w.driver, file, source}, strings.SplitN(w.flag, "=", 2)...)...)
+		report, err := imports.Run(file, dir, imports.Options{IDProperty: "name"})
+		if err != nil || !report.Whole() || len(report.Files[0].Sets) != 1 {
+			t.Fatalf("%s: %v\n%v", w.driver, err, report)
+		}
+		f := openSet(t, report.Files[0].Sets[0].File).Fence(0)
+		if got := string(f.Properties); got != `{"name":"Straße 1","n":12,"x":1.5,"zip":"00123"}` && got != `{"name":"Straße 1","n":12,"x":1.500000000000000,"zip":"00123"}` || f.Key != "Straße 1" {
+			t.Errorf("%s: %s %s", w.file, f.Key, got)
+		}
+	}
 }
