@@ -147,7 +147,11 @@ func (c *converter) buffer(f *feature.Feature) {
 func (c *converter) circle(f *feature.Feature) bool {
 	g := &f.Geometry
 	if g.Radius == 0 {
-		g.Radius, _ = f.Properties.Radius()
+		var err error
+		if g.Radius, err = f.Properties.Radius(); err != nil {
+			c.refuse(f, err)
+			return false
+		}
 	}
 	if g.Radius == 0 {
 		g.Radius = c.options.Radius

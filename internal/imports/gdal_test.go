@@ -71,6 +71,7 @@ var writers = []struct {
 	{driver: "LIBKML", file: "lib.kmz", rounds: true, slow: true},
 	{driver: "ESRI Shapefile", file: "set.shp"},
 	{driver: "ESRI Shapefile", file: "set.shz"},
+	{driver: "CSV", file: "set.csv", flags: []string{"-lco", "GEOMETRY=AS_WKT"}, rounds: true},
 }
 
 // TestFilesOfGDAL holds that files that GDAL has written of a set answer 100,000 point queries as
@@ -210,14 +211,16 @@ func TestPropertiesOfGDAL(t *testing.T) {
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range []struct {
-		driver, file, flag string
-	}{
-		{"KML", "set.kml", "-skipfailures"}, {"ESRI Shapefile", "set.shp", "-lco=ENCODING=UTF-8"}, {"ESRI Shapefile", "latin.shp", "-lco=ENCODING=ISO-8859-1"},
+	for _, w := range []struct{ driver, file, flags string }{
+		{"KML", "set.kml", ""},
+		{"ESRI Shapefile", "set.shp", "-lco ENCODING=UTF-8"},
+		{"ESRI Shapefile", "latin.shp", "-lco ENCODING=ISO-8859-1"},
+		{"CSV", "set.csv", "-lco GEOMETRY=AS_WKT"},
+		{"CSV", "semicolon.csv", "-lco GEOMETRY=AS_WKT -lco SEPARATOR=SEMICOLON"},
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, w.file)
-		ogr2ogr(t, append([]string{"-f", w.driver, file, source}, strings.SplitN(w.flag, "=", 2)...)...)
+		ogr2ogr(t, append([]string{"-f", w.driver, file, source}, strings.Fields(w.flags)...)...)
 		report, err := imports.Run(file, dir, imports.Options{IDProperty: "name"})
 		if err != nil || !report.Whole() || len(report.Files[0].Sets) != 1 {
 			t.Fatalf("%s: %v\n%v", w.driver, err, report)

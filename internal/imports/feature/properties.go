@@ -3,6 +3,7 @@ package feature
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -60,16 +61,20 @@ func (p *Properties) Float(name string) (float64, bool) {
 // radiusNames are the names of properties that are understood as the radius of a point in metres.
 var radiusNames = []string{"radius", "radius_m"}
 
-// Radius returns the radius of a point in metres.
-func (p *Properties) Radius() (float64, bool) {
+// Radius returns the radius of a point in metres; 0 if there is none.
+func (p *Properties) Radius() (float64, error) {
 	for i := range p.all {
 		for _, name := range radiusNames {
-			if strings.EqualFold(p.all[i].name, name) {
-				return p.Float(p.all[i].name)
+			if one := &p.all[i]; strings.EqualFold(one.name, name) && string(one.value) != "null" {
+				metres, ok := p.Float(one.name)
+				if !ok {
+					return 0, fmt.Errorf("the property %s is %.40s, not a number of metres", one.name, one.value)
+				}
+				return metres, nil
 			}
 		}
 	}
-	return 0, false
+	return 0, nil
 }
 
 // JSON returns the properties as an object on one line; nil if there are none.

@@ -1,0 +1,45 @@
+package imports_test
+
+import (
+	"testing"
+
+	"paddock/internal/imports"
+)
+
+func TestCSV(t *testing.T) {
+	r := run(t, "areas.csv", "\xef\xbb\xbfid,name,zip,WKT\n"+
+		"7,\"A, B\",00123,\"SRID=4326;MULTIPOLYGON (((0 0,2 0,2 2,0 2,0 0),(0.5 0.5,1 0.5,1 1,0.5 0.5)),((5 5,6 5,6 6,5 5)))\"\n"+
+		"x1,Stra\xdfe,,\"LINESTRING Z (0 0 5,\n1 1 5)\"\n"+
+		",far,,SRID=3857;POINT (1 2)\n"+
+		",short\n"+
+		",empty,,\n", imports.Options{})
+	r.want("areas",
+		`{"type":"Feature","id":7,"properties":{"name":"A, B","zip":"00123"},"geometry":{"type":"MultiPolygon","coordinates":[[[[0,0],[2,0],[2,2],[0,2],[0,0]],[[0.5,0.5],[1,0.5],[1,1],[0.5,0.5]]],[[[5,5],[6,5],[6,6],[5,5]]]]}}`,
+		`{"type":"Feature","id":"x1","properties":{"name":"Straße","zip":null},"geometry":{"type":"LineString","coordinates":[[0,0],[1,1]]}}`)
+	r.finds("areas.csv: CSV, 2 fences, 1 skipped, 2 refused, 3 findings",
+		`line 5: refused: invalid-geometry: the coordinate reference system is "EPSG:3857"`,
+		"line 6: refused: invalid-geometry: 2 columns, the first line has 4",
+		"line 7: no-geometry")
+}
+
+// TestCSVOfCircles holds that rows with longitude, latitude and radius are circles.
+func TestCSVOfCircles(t *testing.T) {
+	r := run(t, "stops.csv", "Id;Lat;Lng;Radius;line\na;52.5;13.4;80;M10\nb;52.5;13.5;;M10\nc;x;13.5;5;M10\nd;52.5;13.5;wide;M10\n", imports.Options{})
+	r.want("stops", `{"type":"Feature","id":"a","properties":{"Radius":80,"line":"M10","radius":80},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`)
+	r.finds(`line 3 "b": not-polygon: a point without a radius`, `line 4 "c": refused: invalid-geometry: Lat: "x" is not a number`,
+		`line 5 "d": refused: invalid-geometry: the property Radius is "wide", not a number of metres`)
+	r = run(t, "stops.tsv", "name\tgeom\tradius\npier\tPOINT(13.4 52.5)\t40\n", imports.Options{IDProperty: "name"})
+	r.want("stops", `{"type":"Feature","id":"pier","properties":{"name":"pier","radius":40},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`)
+}
+
+// TestCSVErrors holds the errors of whole tables.
+func TestCSVErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                "a.csv: the file is empty",
+		"name,n\na,1\n":   "a.csv: no column has WKT, and there are no columns lon and lat: the columns are name, n",
+		"wkt,n\n\"a\nb,1": `a.csv: record on line 2; parse error on line 3, column 4: extraneous or missing " in quoted-field`,
+	} {
+		run(t, "a.csv", text, imports.Options{}).finds(want)
+	}
+	run(t, "a.csv", "geom\n0103000020E610000001000000040000000000\n", imports.Options{}).finds("write it as text, as with ST_AsText")
+}
