@@ -8,6 +8,7 @@ import (
 
 	"paddock/internal/imports/delimited"
 	"paddock/internal/imports/feature"
+	"paddock/internal/imports/flatgeobuf"
 	"paddock/internal/imports/kml"
 	"paddock/internal/imports/shapefile"
 )
@@ -26,6 +27,7 @@ type Format struct {
 var formats = []Format{
 	{"KML", []string{".kml"}, xmlRoot("kml"), kml.Read, 0},
 	{"Shapefile", []string{".shp"}, func(head []byte) bool { return bytes.HasPrefix(head, []byte{0, 0, 0x27, 0x0a}) }, shapefile.Read, 0},
+	{"FlatGeobuf", []string{".fgb"}, flatgeobuf.Is, flatgeobuf.Read, 0},
 	{"CSV", []string{".csv", ".tsv"}, nil, delimited.Read, 0},
 }
 
