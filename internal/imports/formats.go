@@ -9,6 +9,7 @@ import (
 	"paddock/internal/imports/delimited"
 	"paddock/internal/imports/feature"
 	"paddock/internal/imports/flatgeobuf"
+	"paddock/internal/imports/gpx"
 	"paddock/internal/imports/kml"
 	"paddock/internal/imports/shapefile"
 )
@@ -23,10 +24,14 @@ type Format struct {
 	width float64 // metres, of lines without one; 0 leaves them lines
 }
 
+// gpxWidth is the width in metres of corridors of GPX, whose lines are ways that devices have gone.
+const gpxWidth = 50
+
 // formats are asked in this order: first for the extension, then for the first bytes.
 var formats = []Format{
 	{"KML", []string{".kml"}, xmlRoot("kml"), kml.Read, 0},
 	{"Shapefile", []string{".shp"}, func(head []byte) bool { return bytes.HasPrefix(head, []byte{0, 0, 0x27, 0x0a}) }, shapefile.Read, 0},
+	{"GPX", []string{".gpx"}, xmlRoot("gpx"), gpx.Read, gpxWidth},
 	{"FlatGeobuf", []string{".fgb"}, flatgeobuf.Is, flatgeobuf.Read, 0},
 	{"CSV", []string{".csv", ".tsv"}, nil, delimited.Read, 0},
 }

@@ -43,3 +43,24 @@ func TestCSVErrors(t *testing.T) {
 	}
 	run(t, "a.csv", "geom\n0103000020E610000001000000040000000000\n", imports.Options{}).finds("write it as text, as with ST_AsText")
 }
+
+func TestGPX(t *testing.T) {
+	const text = `<?xml version="1.0"?><gpx xmlns="http://www.topografix.com/GPX/1/1" version="1.1" creator="x"><metadata><name>m</name></metadata>
+<wpt lat="52.5" lon="13.4"><name>pin</name></wpt>
+<rte><name>R7</name><rtept lat="52.5" lon="13.4"><name>first</name></rtept><rtept lat="52.6" lon="13.4"/></rte>
+<trk><name>day</name><trkseg><trkpt lat="0" lon="0"><ele>5</ele><time>2026-03-12T11:16:45Z</time></trkpt><trkpt lat="0" lon="1"/></trkseg>
+ <trkseg><trkpt lat="1" lon="1"/><trkpt lat="1" lon="2"/></trkseg></trk>
+<trk><name>broken</name><trkseg><trkpt lat="0"/></trkseg></trk></gpx>`
+	r := run(t, "ways.gpx", text, imports.Options{})
+	r.want("ways",
+		`{"type":"Feature","properties":{"name":"R7","paddock:buffer":25},"geometry":{"type":"LineString","coordinates":[[13.4,52.5],[13.4,52.6]]}}`,
+		`{"type":"Feature","properties":{"name":"day","paddock:buffer":25},"geometry":{"type":"MultiLineString","coordinates":[[[0,0],[1,0]],[[1,1],[2,1]]]}}`)
+	r.finds("ways.gpx: GPX, 2 fences, 1 skipped, 1 refused, 2 findings",
+		`line 2: not-polygon: a point without a radius`,
+		`line 6: refused: invalid-geometry: line 6: trkpt: lon: "" is not a number`)
+	r = run(t, "ways.gpx", text, imports.Options{Width: 30, Radius: 100})
+	r.want("ways",
+		`{"type":"Feature","properties":{"name":"pin","radius":100},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`,
+		`{"type":"Feature","properties":{"name":"R7","paddock:buffer":15},"geometry":{"type":"LineString","coordinates":[[13.4,52.5],[13.4,52.6]]}}`,
+		`{"type":"Feature","properties":{"name":"day","paddock:buffer":15},"geometry":{"type":"MultiLineString","coordinates":[[[0,0],[1,0]],[[1,1],[2,1]]]}}`)
+}

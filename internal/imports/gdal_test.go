@@ -263,3 +263,45 @@ func TestPropertiesOfGDAL(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesOfGDAL holds that lines that GDAL has written as GPX become the corridors that the lines
+// of the set make.
+func TestLinesOfGDAL(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source, corridors := filepath.Join(dir, "lines.geojson"), filepath.Join(dir, "corridors.geojson")
+	rng := rand.New(rand.NewPCG(3, 4))
+	var lines, wide []geojson.Fence
+	for range 20 {
+		at := geometry.Point{Lon: 13 + rng.Float64(), Lat: 52 + rng.Float64()}
+		var l geometry.Line
+		for range 30 {
+			at.Lon, at.Lat = at.Lon+rng.Float64()*0.01, at.Lat+(rng.Float64()-0.5)*0.01
+			l = append(l, geometry.Point{Lon: math.Round(at.Lon*1e9) / 1e9, Lat: math.Round(at.Lat*1e9) / 1e9})
+		}
+		lines = append(lines, geojson.Fence{Lines: geometry.MultiLine{l}})
+		wide = append(wide, geojson.Fence{Lines: geometry.MultiLine{l}, Properties: []byte(`{"paddock:buffer":200}`)})
+	}
+	for file, fences := range map[string][]geojson.Fence{source: lines, corridors: wide} {
+		f, err := os.Create(file)
+		if err == nil {
+			err = geojson.WriteGeoJSON(f, func(yield func(*geojson.Fence) bool) {
+				for i := range fences {
+					yield(&fences[i])
+				}
+			})
+		}
+		if err != nil || f.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "lines.gpx")
+	ogr2ogr(t, "-f", "GPX", "-nlt", "MULTILINESTRING", file, source)
+	out := filepath.Join(dir, "sets")
+	report, err := imports.Run(file, out, imports.Options{Width: 400})
+	if err != nil || !report.Whole() || report.Files[0].Features != len(lines) {
+		t.Fatalf("%v\n%v", err, report)
+	}
+	want := openSet(t, corridors)
+	compare(t, want, openSet(t, filepath.Join(out, "lines.geojson")), samples(want, 100_000), true, nil)
+}
