@@ -12,6 +12,7 @@ import (
 	"paddock/internal/imports/gpx"
 	"paddock/internal/imports/kml"
 	"paddock/internal/imports/shapefile"
+	"paddock/internal/imports/tile38"
 )
 
 // Format is a kind of file.
@@ -27,12 +28,13 @@ type Format struct {
 // gpxWidth is the width in metres of corridors of GPX, whose lines are ways that devices have gone.
 const gpxWidth = 50
 
-// formats are asked in this order: first for the extension, then for the first bytes.
+// formats are the formats that are known.
 var formats = []Format{
 	{"KML", []string{".kml"}, xmlRoot("kml"), kml.Read, 0},
 	{"Shapefile", []string{".shp"}, func(head []byte) bool { return bytes.HasPrefix(head, []byte{0, 0, 0x27, 0x0a}) }, shapefile.Read, 0},
 	{"GPX", []string{".gpx"}, xmlRoot("gpx"), gpx.Read, gpxWidth},
 	{"FlatGeobuf", []string{".fgb"}, flatgeobuf.Is, flatgeobuf.Read, 0},
+	{"Tile38", []string{".aof", ".tile38"}, tile38.Is, tile38.Read, 0},
 	{"CSV", []string{".csv", ".tsv"}, nil, delimited.Read, 0},
 }
 
@@ -49,21 +51,27 @@ func Formats() []string {
 const headBytes = 4096
 
 // formatOf returns the format of a file; nil if it has none of them. First bytes that tell a format
-// count more than the extension.
+// count more than the extension, unless the format of that tells nothing by its first bytes.
 func formatOf(name string, data []byte) *Format {
 	head := bytes.TrimPrefix(data[:min(len(data), headBytes)], []byte("\xef\xbb\xbf"))
-	for i := range formats {
-		if f := &formats[i]; f.sniff != nil && f.sniff(head) {
-			return f
-		}
-	}
 	ext := strings.ToLower(filepath.Ext(name))
+	var named, found *Format
 	for i := range formats {
-		if slices.Contains(formats[i].extensions, ext) {
-			return &formats[i]
+		f := &formats[i]
+		has, begins := slices.Contains(f.extensions, ext), f.sniff != nil && f.sniff(head)
+		switch {
+		case has && (begins || f.sniff == nil):
+			return f
+		case has && named == nil:
+			named = f
+		case begins && found == nil:
+			found = f
 		}
 	}
-	return nil
+	if found == nil {
+		return named
+	}
+	return found
 }
 
 // xmlRoot returns a test for XML with a root element.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -126,4 +127,24 @@ func Compact(value json.RawMessage) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return b.Bytes()
+}
+
+// Members returns the members of a JSON object in their order; none if it is something else.
+func Members(data json.RawMessage) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		d := json.NewDecoder(bytes.NewReader(data))
+		if t, err := d.Token(); err != nil || t != json.Delim('{') {
+			return
+		}
+		for d.More() {
+			name, err := d.Token()
+			var value json.RawMessage
+			if err != nil || d.Decode(&value) != nil {
+				return
+			}
+			if !yield(name.(string), value) {
+				return
+			}
+		}
+	}
 }
