@@ -36,13 +36,10 @@ func (c *converter) Take(f *feature.Feature) error {
 	if c.taken++; c.taken > MaxFeatures {
 		return fmt.Errorf("%s: over %d features", c.report.File, MaxFeatures)
 	}
-	if f.Raw == nil && !c.complete(f) {
+	if !c.complete(f) {
 		return nil
 	}
-	text := f.Raw
-	if text == nil {
-		text = encode(f)
-	}
+	text := encode(f)
 	read, findings, err := geojson.ParseFeature(text, geojson.ReadOptions{})
 	if err != nil {
 		c.refuse(f, err)
@@ -230,7 +227,7 @@ func (c *converter) refuse(f *feature.Feature, err error) {
 		if errors.Is(err, geojson.ErrLimit) {
 			code = geojson.CodeTooLarge
 		}
-		if _, ok := errors.AsType[*geojson.SyntaxError](err); ok && f.Raw == nil {
+		if _, ok := errors.AsType[*geojson.SyntaxError](err); ok {
 			code, err = geojson.CodeOutOfRange, errors.New("a coordinate is not a finite number")
 		}
 		c.Note(f.Refused(code, "%v", err))

@@ -10,6 +10,7 @@ import (
 	"paddock/internal/imports/feature"
 	"paddock/internal/imports/flatgeobuf"
 	"paddock/internal/imports/gpx"
+	"paddock/internal/imports/jsonfile"
 	"paddock/internal/imports/kml"
 	"paddock/internal/imports/shapefile"
 	"paddock/internal/imports/tile38"
@@ -19,8 +20,8 @@ import (
 type Format struct {
 	Name       string
 	extensions []string
-	// sniff reports whether the first bytes are those of the format; nil if they tell nothing.
-	sniff func(head []byte) bool
+	// sniff reports whether a file is of the format, by its beginning; nil if that tells nothing.
+	sniff func(data []byte) bool
 	read  feature.Reader
 	width float64 // metres, of lines without one; 0 leaves them lines
 }
@@ -35,6 +36,10 @@ var formats = []Format{
 	{"GPX", []string{".gpx"}, xmlRoot("gpx"), gpx.Read, gpxWidth},
 	{"FlatGeobuf", []string{".fgb"}, flatgeobuf.Is, flatgeobuf.Read, 0},
 	{"Tile38", []string{".aof", ".tile38"}, tile38.Is, tile38.Read, 0},
+	{"GeoJSON", []string{".geojson"}, jsonfile.Is(jsonfile.GeoJSON), jsonfile.ReadGeoJSON, 0},
+	{"TomTom", nil, jsonfile.Is(jsonfile.TomTom), jsonfile.ReadTomTom, 0},
+	{"Amazon Location", nil, jsonfile.Is(jsonfile.Amazon), jsonfile.ReadAmazon, 0},
+	{"Traccar", nil, jsonfile.Is(jsonfile.Traccar), jsonfile.ReadTraccar, 0},
 	{"CSV", []string{".csv", ".tsv"}, nil, delimited.Read, 0},
 }
 
@@ -47,18 +52,15 @@ func Formats() []string {
 	return names
 }
 
-// headBytes is how much of a file its format is found by.
-const headBytes = 4096
-
 // formatOf returns the format of a file; nil if it has none of them. First bytes that tell a format
 // count more than the extension, unless the format of that tells nothing by its first bytes.
 func formatOf(name string, data []byte) *Format {
-	head := bytes.TrimPrefix(data[:min(len(data), headBytes)], []byte("\xef\xbb\xbf"))
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	ext := strings.ToLower(filepath.Ext(name))
 	var named, found *Format
 	for i := range formats {
 		f := &formats[i]
-		has, begins := slices.Contains(f.extensions, ext), f.sniff != nil && f.sniff(head)
+		has, begins := slices.Contains(f.extensions, ext), f.sniff != nil && f.sniff(data)
 		switch {
 		case has && (begins || f.sniff == nil):
 			return f

@@ -74,6 +74,7 @@ var writers = []struct {
 	{driver: "ESRI Shapefile", file: "set.shz"},
 	{driver: "FlatGeobuf", file: "plain.fgb", flags: []string{"-lco", "SPATIAL_INDEX=NO"}},
 	{driver: "FlatGeobuf", file: "index.fgb", reorders: true},
+	{driver: "GeoJSON", file: "set.geojson", rounds: true},
 	{driver: "CSV", file: "set.csv", flags: []string{"-lco", "GEOMETRY=AS_WKT"}, rounds: true},
 }
 
@@ -220,6 +221,7 @@ func TestOtherSystemsAreRefused(t *testing.T) {
 	for _, w := range []struct{ driver, file, want string }{
 		{"ESRI Shapefile", "set.shp", "NAD_1983_StatePlane_New_York_Long_Island_FIPS_3104_Feet"},
 		{"FlatGeobuf", "set.fgb", "EPSG:2263"},
+		{"GeoJSON", "set.geojson", "EPSG::2263"},
 	} {
 		file := filepath.Join(t.TempDir(), w.file)
 		ogr2ogr(t, "-f", w.driver, "-t_srs", "EPSG:2263", file, source)
@@ -247,13 +249,14 @@ func TestPropertiesOfGDAL(t *testing.T) {
 		{"ESRI Shapefile", "set.shp", "-lco ENCODING=UTF-8"},
 		{"ESRI Shapefile", "latin.shp", "-lco ENCODING=ISO-8859-1"},
 		{"FlatGeobuf", "set.fgb", ""},
+		{"GeoJSON", "set.geojson", ""},
 		{"CSV", "set.csv", "-lco GEOMETRY=AS_WKT"},
 		{"CSV", "semicolon.csv", "-lco GEOMETRY=AS_WKT -lco SEPARATOR=SEMICOLON"},
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, w.file)
 		ogr2ogr(t, append([]string{"-f", w.driver, file, source}, strings.Fields(w.flags)...)...)
-		report, err := imports.Run(file, dir, imports.Options{IDProperty: "name"})
+		report, err := imports.Run(file, filepath.Join(dir, "sets"), imports.Options{IDProperty: "name"})
 		if err != nil || !report.Whole() || len(report.Files[0].Sets) != 1 {
 			t.Fatalf("%s: %v\n%v", w.driver, err, report)
 		}

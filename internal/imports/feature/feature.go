@@ -38,9 +38,6 @@ type Feature struct {
 	Properties Properties
 	Geometry   Geometry
 	Place      Place
-
-	// Raw is a whole Feature of GeoJSON in place of all of the above but Set and Place.
-	Raw json.RawMessage
 }
 
 // Key returns the id as text; "" if there is none.

@@ -132,8 +132,9 @@ func position(c []float64, err *error) geometry.Point {
 	return geometry.Point{Lon: c[0], Lat: c[1]}
 }
 
-// Rectangle returns the area between two corners.
-func Rectangle(west, south, east, north float64) Geometry {
-	ring := geometry.Ring{{Lon: west, Lat: south}, {Lon: east, Lat: south}, {Lon: east, Lat: north}, {Lon: west, Lat: north}}
-	return Geometry{Areas: geometry.MultiPolygon{{ring}}}
+// Rectangle returns the area between two corners, over the antimeridian if it begins east of its
+// end.
+func Rectangle(west, south, east, north float64) (Geometry, error) {
+	area, err := geometry.Rectangle(west, south, east, north)
+	return Geometry{Areas: area}, err
 }

@@ -56,16 +56,18 @@ func area(r *reading, g *feature.Geometry, in where) (properties json.RawMessage
 		g.Radius = r.number()
 	case "BOUNDS":
 		a, b := point(r), point(r)
-		*g = feature.Rectangle(a.Lon, a.Lat, b.Lon, b.Lat)
+		if r.err == nil {
+			*g, err = feature.Rectangle(a.Lon, a.Lat, b.Lon, b.Lat)
+		}
 	case "HASH":
-		box, err := geohash(r.next())
-		if err != nil || r.err != nil {
+		var box geometry.Box
+		if box, err = geohash(r.next()); err != nil || r.err != nil {
 			return nil, err
 		}
 		if in == inSet {
 			g.Points = []geometry.Point{{Lon: (box.MinLon + box.MaxLon) / 2, Lat: (box.MinLat + box.MaxLat) / 2}}
 		} else {
-			*g = feature.Rectangle(box.MinLon, box.MinLat, box.MaxLon, box.MaxLat)
+			*g, err = feature.Rectangle(box.MinLon, box.MinLat, box.MaxLon, box.MaxLat)
 		}
 	case "TILE":
 		x, y, z := r.number(), r.number(), r.number()
@@ -86,10 +88,10 @@ func area(r *reading, g *feature.Geometry, in where) (properties json.RawMessage
 	default:
 		return nil, fmt.Errorf("%.40q is no type of area", kind)
 	}
-	if len(r.args) > 0 && r.err == nil {
-		return nil, fmt.Errorf("there is more behind %s: %.40q", kind, r.args[0])
+	if len(r.args) > 0 && r.err == nil && err == nil {
+		err = fmt.Errorf("there is more behind %s: %.40q", kind, r.args[0])
 	}
-	return nil, nil
+	return nil, err
 }
 
 // point reads latitude and longitude.
@@ -162,8 +164,9 @@ func tile(g *feature.Geometry, x, y, z float64) error {
 		return fmt.Errorf("there is no tile %v %v %v", x, y, z)
 	}
 	lat := func(y float64) float64 { return math.Atan(math.Sinh(math.Pi*(1-2*y/n))) * 180 / math.Pi }
-	*g = feature.Rectangle(x/n*360-180, lat(y+1), (x+1)/n*360-180, lat(y))
-	return nil
+	box, err := feature.Rectangle(x/n*360-180, lat(y+1), (x+1)/n*360-180, lat(y))
+	*g = box
+	return err
 }
 
 // quadkey returns the tile of a key of digits 0 to 3.
