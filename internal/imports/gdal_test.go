@@ -75,6 +75,7 @@ var writers = []struct {
 	{driver: "FlatGeobuf", file: "plain.fgb", flags: []string{"-lco", "SPATIAL_INDEX=NO"}},
 	{driver: "FlatGeobuf", file: "index.fgb", reorders: true},
 	{driver: "GeoJSON", file: "set.geojson", rounds: true},
+	{driver: "GeoJSONSeq", file: "set.geojsonl", flags: []string{"-lco", "COORDINATE_PRECISION=15"}, rounds: true},
 	{driver: "CSV", file: "set.csv", flags: []string{"-lco", "GEOMETRY=AS_WKT"}, rounds: true},
 }
 

@@ -36,6 +36,16 @@ func TestGeoJSON(t *testing.T) {
 		`feature 9 "x": invalid-setting: paddock:metres:`)
 }
 
+// TestGeoJSONLines holds that documents one behind the other are read, and that a fault names the
+// document.
+func TestGeoJSONLines(t *testing.T) {
+	line := `{"type":"Feature","id":"a","properties":null,"geometry":{"type":"LineString","coordinates":[[0,0],[1,1]]}}`
+	r := run(t, "lines.geojsonl", line+"\n"+strings.Replace(line, `"a"`, `"b"`, 1)+"\n", imports.Options{})
+	r.want("lines", line, strings.Replace(line, `"a"`, `"b"`, 1))
+	run(t, "lines.geojsonl", line+"\n"+line[:40], imports.Options{}).finds("lines.geojsonl: byte ", "unexpected EOF")
+	run(t, "lines.geojsonl", line+"\n{\"type\":\"Topology\"}", imports.Options{}).finds("lines.geojsonl: document 1: not GeoJSON: it is TopoJSON")
+}
+
 // TestGeoJSONErrors holds that a document with a fault gives no set, and names its place.
 func TestGeoJSONErrors(t *testing.T) {
 	for text, want := range map[string]string{
@@ -99,11 +109,12 @@ func TestTomTom(t *testing.T) {
 	run(t, "tomtom.json", `{"name":"City Fleet","id":"p","fences":[`+all+`]}`, imports.Options{}).want("city-fleet", want...)
 	run(t, "tomtom.json", `[{"name":"A","fences":[`+circle+`]},{"name":"B","fences":[`+corridor+`]}]`, imports.Options{}).want("b", want[1])
 	run(t, "tomtom.json", circle, imports.Options{}).want("tomtom", want[0])
+	run(t, "tomtom.json", circle+"\n"+corridor, imports.Options{}).want("tomtom", want[:2]...)
 	run(t, "tomtom.json", `{"type":"FeatureCollection","features":[`+all+`]}`, imports.Options{}).want("tomtom", want...)
 	r := run(t, "list.json", `{"fences":[{"id":"c1","name":"Rounded"},{"id":"c9","type":"Feature","geometry":{"type":"Point","shapeType":"Blob","coordinates":[0,0]}},`+circle+`]}`, imports.Options{})
 	r.finds(`feature 0 "c1": refused: invalid-geometry: it has no geometry, as in a list of a project's fences: ask for the details of each fence`,
 		`feature 1 "c9": refused: invalid-geometry: the shapeType "Blob" is not read`)
-	run(t, "cut.json", `{"fences":[`+circle, imports.Options{}).finds("cut.json: unexpected end of JSON input")
+	run(t, "cut.json", `{"fences":[`+circle, imports.Options{}).finds("cut.json: ", "unexpected EOF")
 }
 
 // TestAmazon holds the geofences of Amazon Location Service.

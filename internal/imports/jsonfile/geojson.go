@@ -28,29 +28,46 @@ type rawFeature struct {
 	} `json:"circle"`
 }
 
-// ReadGeoJSON reads a FeatureCollection, a Feature or a geometry, and copies its features: ids,
-// properties, and places with their altitudes left out. A document with a coordinate reference
-// system other than WGS 84 is refused by its name. Beyond what sets understand, a
-// GeometryCollection is read, and the geofences of Azure Maps, see azure.
+// ReadGeoJSON reads a FeatureCollection, a Feature or a geometry, or several of them one behind the
+// other (RFC 8142 without its separators), and copies the features: ids, properties, and places
+// with their altitudes left out. A document with a coordinate reference system other than WGS 84 is
+// refused by its name. Beyond what sets understand, a GeometryCollection is read, and the geofences
+// of Azure Maps, see azure.
 func ReadGeoJSON(in *feature.Input, out feature.Sink) error {
-	// The reader of sets knows each fault of a document, with line and column.
-	if _, err := geojson.ReadGeoJSON(bytes.NewReader(in.Data), in.Name, geojson.ReadOptions{}); err != nil {
+	data := bytes.TrimPrefix(in.Data, []byte("\xef\xbb\xbf"))
+	d := json.NewDecoder(bytes.NewReader(data))
+	var first json.RawMessage
+	if err := d.Decode(&first); err != nil || !d.More() {
+		_, err := readDocument(in.Name, data, 0, out)
 		return err
+	}
+	n := 0
+	err := elements(data, func(i int, element json.RawMessage) error {
+		read, err := readDocument(fmt.Sprintf("%s: document %d", in.Name, i), element, n, out)
+		n += read
+		return err
+	})
+	return wrapped(in, err)
+}
+
+// readDocument reads one document, whose features are counted on from a number.
+func readDocument(name string, data []byte, from int, out feature.Sink) (n int, err error) {
+	// The reader of sets knows each fault of a document, with line and column.
+	if _, err := geojson.ReadGeoJSON(bytes.NewReader(data), name, geojson.ReadOptions{}); err != nil {
+		return 0, err
 	}
 	var top struct {
 		Features json.RawMessage `json:"features"`
 	}
-	data := bytes.TrimPrefix(in.Data, []byte("\xef\xbb\xbf"))
 	if err := json.Unmarshal(data, &top); err != nil {
-		return in.Errorf("%w", err)
+		return 0, fmt.Errorf("%s: %w", name, err)
 	}
 	if top.Features == nil {
 		top.Features = data
 	}
-	_, err := entries(top.Features, 0, out, func(f *feature.Feature, element json.RawMessage) error {
+	return entries(top.Features, from, out, func(f *feature.Feature, element json.RawMessage) error {
 		return readFeature(f, element, out)
 	})
-	return err
 }
 
 // readFeature reads a Feature, or a geometry alone.

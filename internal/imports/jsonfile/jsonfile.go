@@ -76,18 +76,22 @@ func Is(kind Kind) func(data []byte) bool {
 	return func(data []byte) bool { return KindOf(data) == kind }
 }
 
-// elements calls visit for each element of an array, or for the value itself if it is no array.
+// elements calls visit for each element of an array, or else for each of the values that stand one
+// behind the other, as in lines of JSON.
 func elements(data []byte, visit func(n int, element json.RawMessage) error) error {
 	d := json.NewDecoder(bytes.NewReader(data))
-	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) == 0 || text[0] != '[' {
-		return visit(0, data)
+	text := bytes.TrimLeft(data, " \t\r\n")
+	list := len(text) > 0 && text[0] == '['
+	if list {
+		_, _ = d.Token() // it is there
 	}
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	for n := 0; d.More(); n++ {
+	for n := 0; !list || d.More(); n++ {
 		var element json.RawMessage
-		if err := d.Decode(&element); err != nil {
+		err := d.Decode(&element)
+		if errors.Is(err, io.EOF) && !list && n > 0 {
+			return nil
+		}
+		if err != nil {
 			return fmt.Errorf("byte %d: %w", d.InputOffset(), err)
 		}
 		if err := visit(n, element); err != nil {
