@@ -15,7 +15,7 @@ type importCmd struct {
 	ID     string  `name:"id" placeholder:"PROPERTY" help:"The property that becomes the id of each fence (default the id that the file has)."`
 	Width  float64 `placeholder:"METRES" help:"Make corridors of this width of lines that have none (default for GPX 50; other lines stay lines)."`
 	Radius float64 `placeholder:"METRES" help:"Make circles of points that have no radius (default: they are left out)."`
-	Force  bool    `help:"Replace files that are there."`
+	Force  bool    `help:"Replace files that are there, also rules.yaml."`
 	JSON   bool    `name:"json" help:"Print an object with files, rules and ignored."`
 }
 

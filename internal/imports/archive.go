@@ -17,11 +17,11 @@ func isZip(data []byte) bool { return bytes.HasPrefix(data, []byte("PK\x03\x04")
 // archive imports the files of a zip archive. If one of them alone has a known format, its set is
 // named after the archive. Archives within are not opened.
 func (r *run) archive(name string, data []byte) error {
-	files, err := unpack(data)
+	files, err := unpack(data, MaxFile)
 	if err != nil {
 		return r.failed(name, "zip", fmt.Errorf("%s: %w", name, err))
 	}
-	var known []string
+	var known, unknown []string
 	found := map[string]*Format{}
 	for _, f := range files {
 		if isCompanion(f.name) && files.find(stem(f.name)+".shp") != nil {
@@ -31,9 +31,13 @@ func (r *run) archive(name string, data []byte) error {
 			known = append(known, f.name)
 			found[f.name] = format
 		} else {
-			r.report.Ignored = append(r.report.Ignored, name+"/"+f.name)
+			unknown = append(unknown, name+"/"+f.name)
 		}
 	}
+	if len(known) == 0 {
+		unknown = []string{name} // any program may keep its files so
+	}
+	r.report.Ignored = append(r.report.Ignored, unknown...)
 	for _, inner := range known {
 		set := base(inner)
 		if len(known) == 1 {
@@ -45,9 +49,6 @@ func (r *run) archive(name string, data []byte) error {
 		if err := r.read(found[inner], in, set); err != nil {
 			return err
 		}
-	}
-	if len(known) == 0 && len(files) == 0 {
-		return r.failed(name, "zip", fmt.Errorf("%s: the archive is empty", name))
 	}
 	return nil
 }
@@ -72,9 +73,9 @@ func (u unpacked) find(name string) []byte {
 
 func stem(name string) string { return strings.TrimSuffix(name, path.Ext(name)) }
 
-// unpack unpacks an archive into at most MaxFile bytes. The sizes that the archive claims are not
+// unpack unpacks an archive into at most so many bytes. The sizes that the archive claims are not
 // believed.
-func unpack(data []byte) (unpacked, error) {
+func unpack(data []byte, limit int64) (unpacked, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
@@ -83,12 +84,15 @@ func unpack(data []byte) (unpacked, error) {
 		return nil, fmt.Errorf("%d files in the archive, the limit is %d", len(z.File), MaxEntries)
 	}
 	var files unpacked
-	left := int64(MaxFile)
+	left := limit
 	for _, f := range z.File {
 		if !f.Mode().IsRegular() || strings.HasPrefix(path.Base(f.Name), ".") || strings.HasPrefix(f.Name, "__MACOSX/") {
 			continue
 		}
 		text, err := unpackFile(f, left)
+		if err == nil && int64(len(text)) > left {
+			err = fmt.Errorf("the archive has over %d bytes when it is unpacked", limit)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
@@ -98,15 +102,12 @@ func unpack(data []byte) (unpacked, error) {
 	return files, nil
 }
 
+// unpackFile reads a file, and at most a byte more than are left.
 func unpackFile(f *zip.File, left int64) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, left+1))
-	if err == nil && int64(len(text)) > left {
-		err = fmt.Errorf("the archive has over %d bytes when it is unpacked", MaxFile)
-	}
-	return text, err
+	return io.ReadAll(io.LimitReader(r, left+1))
 }

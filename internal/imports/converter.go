@@ -86,7 +86,7 @@ func (c *converter) output(set string) (*output, error) {
 	}
 	o, err := c.writer.open(c.report.File, set, name)
 	if err != nil {
-		if !errors.Is(err, errTaken) {
+		if !errors.Is(err, errTaken) && !errors.Is(err, errTooMany) {
 			c.writeErr = err
 		}
 		return nil, err

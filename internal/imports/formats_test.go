@@ -1,6 +1,9 @@
 package imports_test
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"paddock/internal/imports"
@@ -63,4 +66,18 @@ func TestGPX(t *testing.T) {
 		`{"type":"Feature","properties":{"name":"pin","radius":100},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`,
 		`{"type":"Feature","properties":{"name":"R7","paddock:buffer":15},"geometry":{"type":"LineString","coordinates":[[13.4,52.5],[13.4,52.6]]}}`,
 		`{"type":"Feature","properties":{"name":"day","paddock:buffer":15},"geometry":{"type":"MultiLineString","coordinates":[[[0,0],[1,0]],[[1,1],[2,1]]]}}`)
+}
+
+// TestSetsAreBounded holds that a file with more sets than an import may write is refused, and
+// leaves no file.
+func TestSetsAreBounded(t *testing.T) {
+	var b strings.Builder
+	for i := range imports.MaxSets + 1 {
+		fmt.Fprintf(&b, "SET z%d a BOUNDS 0 0 1 1\n", i)
+	}
+	r := run(t, "many.tile38", b.String(), imports.Options{})
+	r.finds("many.tile38: too many sets: the limit is 1000: nothing imported")
+	if left, _ := os.ReadDir(r.dir); len(left) > 0 {
+		t.Errorf("%d files are left", len(left))
+	}
 }

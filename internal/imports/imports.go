@@ -139,11 +139,11 @@ func (r *run) read(format *Format, in *feature.Input, set string) error {
 		c.options.Width = format.width
 	}
 	err := format.read(in, c)
-	if c.writeErr != nil {
-		return c.writeErr
-	}
 	if err == nil {
 		err = c.finish()
+	}
+	if c.writeErr != nil {
+		return c.writeErr
 	}
 	if err != nil {
 		c.drop()

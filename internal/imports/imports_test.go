@@ -195,6 +195,9 @@ func TestKMZ(t *testing.T) {
 	r = run(t, "zones.kmz", archive(t, "a.kml", kmlDocument(line), "b.kml", kmlDocument(line)), imports.Options{})
 	r.want("a", want)
 	r.want("b", want)
+	if r := run(t, "table.xlsx", archive(t, "a.xml", "<x/>", "b.xml", "<x/>"), imports.Options{}); len(r.Ignored) != 1 || r.Ignored[0] != "table.xlsx" {
+		t.Errorf("%v", r.Ignored)
+	}
 	if r := run(t, "cut.kmz", archive(t, "a.kml", kmlDocument(line))[:80], imports.Options{}); r.Whole() {
 		t.Error("half an archive is whole")
 	}
@@ -235,4 +238,33 @@ func TestNothingIsReplaced(t *testing.T) {
 	if _, err := imports.Run(filepath.Join(in, "none"), out, imports.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
+}
+
+// TestWhatIsNoFileStays holds that Force replaces files alone, and that an import that cannot write
+// all of its sets writes none.
+func TestWhatIsNoFileStays(t *testing.T) {
+	in, out := t.TempDir(), t.TempDir()
+	line := kmlDocument(`<Placemark><LineString><coordinates>0,0 1,1</coordinates></LineString></Placemark>`)
+	for _, name := range []string{"a.kml", "b.kml"} {
+		if err := os.WriteFile(filepath.Join(in, name), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(out, "b.geojson"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := imports.Run(in, out, imports.Options{Force: true}); err == nil || !strings.Contains(err.Error(), "b.geojson: it is there already, and is no file") {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(out); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestTracksOfKML holds that the tracks of Google's extension are lines.
+func TestTracksOfKML(t *testing.T) {
+	r := run(t, "a.kml", kmlDocument(`<Placemark id="t"><gx:MultiTrack xmlns:gx="x"><gx:Track><when>2026</when><gx:coord>0 1 5</gx:coord><gx:coord>2 3 5</gx:coord></gx:Track></gx:MultiTrack></Placemark>
+<Placemark id="u"><gx:Track><gx:coord>0</gx:coord></gx:Track></Placemark>`), imports.Options{})
+	r.want("a", `{"type":"Feature","id":"t","properties":null,"geometry":{"type":"LineString","coordinates":[[0,1],[2,3]]}}`)
+	r.finds(`line 2 "u": refused: invalid-geometry: coord: "0": 1 numbers`)
 }

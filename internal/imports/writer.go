@@ -15,8 +15,12 @@ import (
 // rulesName is the file of rules in a directory of sets.
 const rulesName = "rules.yaml"
 
-// errTaken is wrapped where two inputs give the same set, or the same rule.
-var errTaken = errors.New("already imported")
+var (
+	// errTaken is wrapped where two inputs give the same set, or the same rule.
+	errTaken = errors.New("already imported")
+	// errTooMany is wrapped where a file has more sets than an import may write.
+	errTooMany = errors.New("too many sets")
+)
 
 // writer writes the sets of an import into a directory. Nothing has its name there before commit.
 type writer struct {
@@ -48,7 +52,7 @@ func (w *writer) open(source, given, name string) (*output, error) {
 		}
 	}
 	if len(w.outputs) == MaxSets {
-		return nil, fmt.Errorf("over %d sets", MaxSets)
+		return nil, fmt.Errorf("%s: %w: the limit is %d", source, errTooMany, MaxSets)
 	}
 	if err := os.MkdirAll(w.dir, 0o777); err != nil {
 		return nil, err
@@ -67,19 +71,20 @@ func (w *writer) open(source, given, name string) (*output, error) {
 	return o, err
 }
 
-// free refuses to replace a file unless that is wanted.
+// free refuses to replace a file unless that is wanted, and what is no file in any case.
 func (w *writer) free(path string) error {
-	if w.force {
-		return nil
-	}
-	_, err := os.Stat(path)
+	info, err := os.Stat(path)
 	switch {
-	case err == nil:
-		return fmt.Errorf("%s: %w", path, ErrExists)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: it is there already, and is no file", path)
+	case !w.force:
+		return fmt.Errorf("%s: %w", path, ErrExists)
 	}
-	return err
+	return nil
 }
 
 // repeats reports whether a feature of the set has the key already.
