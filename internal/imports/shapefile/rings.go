@@ -2,6 +2,7 @@ package shapefile
 
 import (
 	"fmt"
+	"slices"
 
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
@@ -16,14 +17,19 @@ const pairBudget = 500_000_000
 type ring struct {
 	vertices geometry.Ring
 	box      geometry.Box
+	inside   geometry.Point
 	area     float64 // in square degrees; negative for a hole
 	holes    []geometry.Ring
 }
 
+// manyRings is how many rings that all go clockwise are taken for shells without a look at what
+// lies in what.
+const manyRings = 5000
+
 // areas makes polygons of rings. Shells go clockwise and holes counterclockwise, and a hole belongs
-// to the smallest shell that it lies in. Where this is not so, writers of shapefiles differ from
-// the specification, and what lies in what decides: if no ring goes clockwise, a ring within an odd
-// number of others is a hole. A hole that lies in no shell is taken as a shell, with a finding.
+// to the smallest shell that it lies in. Not all writers of shapefiles keep to this: if all rings
+// go one way, a ring that lies in an odd number of others is a hole. A hole that lies in no shell
+// is taken as a shell, with a finding.
 func (r *reader) areas(f *feature.Feature, all []geometry.Ring) (geometry.MultiPolygon, error) {
 	if len(all) == 1 {
 		return geometry.MultiPolygon{{all[0]}}, nil
@@ -31,15 +37,16 @@ func (r *reader) areas(f *feature.Feature, all []geometry.Ring) (geometry.MultiP
 	var shells, holes []*ring
 	for _, vertices := range all {
 		one := &ring{vertices: vertices, box: geometry.MultiPolygon{{vertices}}.Bounds(), area: clockwise(vertices)}
+		one.inside = one.interior()
 		if one.area < 0 {
 			holes = append(holes, one)
 		} else {
 			shells = append(shells, one)
 		}
 	}
-	if len(shells) == 0 {
+	if len(shells) == 0 || len(holes) == 0 && len(shells) <= manyRings {
 		var err error
-		if shells, holes, err = r.byDepth(holes); err != nil {
+		if shells, holes, err = r.byDepth(append(shells, holes...)); err != nil {
 			return nil, err
 		}
 	}
@@ -93,25 +100,39 @@ func (r *reader) byDepth(all []*ring) (shells, holes []*ring, err error) {
 	return shells, holes, nil
 }
 
-// within reports whether a ring lies in another. Rings may touch, so the middles of three edges
-// decide.
+// within reports whether a ring lies in another. They may share vertices and edges, so a point
+// inside of the ring decides.
 func (r *reader) within(in, outer *ring) (bool, error) {
 	a, b := in.box, outer.box
+	r.budget--
 	if a.MinLon < b.MinLon || a.MinLat < b.MinLat || a.MaxLon > b.MaxLon || a.MaxLat > b.MaxLat || len(in.vertices) == 0 {
 		return false, nil
 	}
-	if r.budget -= 3 * len(outer.vertices); r.budget < 0 {
+	if r.budget -= len(outer.vertices); r.budget < 0 {
 		return false, fmt.Errorf("too many rings lie in one another to tell shells from holes")
 	}
-	votes, n := 0, len(in.vertices)
-	for k := range 3 {
-		i := k * n / 3
-		p, q := in.vertices[i], in.vertices[(i+1)%n]
-		if outer.vertices.Odd(geometry.Point{Lon: p.Lon/2 + q.Lon/2, Lat: p.Lat/2 + q.Lat/2}) {
-			votes++
+	return outer.vertices.Odd(in.inside), nil
+}
+
+// interior returns a point inside of the ring: the middle of the widest piece of the parallel
+// through its middle.
+func (o *ring) interior() geometry.Point {
+	lat := o.box.MinLat/2 + o.box.MaxLat/2
+	var cuts []float64
+	for i, a := range o.vertices {
+		b := o.vertices[(i+1)%len(o.vertices)]
+		if (a.Lat <= lat) != (b.Lat <= lat) {
+			cuts = append(cuts, a.Lon+(lat-a.Lat)/(b.Lat-a.Lat)*(b.Lon-a.Lon))
 		}
 	}
-	return votes >= 2, nil
+	slices.Sort(cuts)
+	p, width := geometry.Point{Lon: o.box.MinLon, Lat: lat}, -1.0
+	for i := 0; i+1 < len(cuts); i += 2 {
+		if w := cuts[i+1] - cuts[i]; w > width {
+			p.Lon, width = cuts[i]/2+cuts[i+1]/2, w
+		}
+	}
+	return p
 }
 
 // clockwise returns the area of a ring in square degrees, negative if it goes counterclockwise.
