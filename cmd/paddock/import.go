@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"paddock/fence/geometry"
 	"paddock/internal/imports"
@@ -33,14 +37,16 @@ Exit codes: 0 all fences were imported, 1 some were refused, or a file could not
 }
 
 // Run imports, and says what was written.
-func (k *importCmd) Run(c *console) error {
+func (k *importCmd) Run(ctx context.Context, c *console) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // so that no part of a file is left
+	defer stop()
 	if k.Width != 0 && !(k.Width >= 2*geometry.MinBufferMeters && k.Width <= 2*geometry.MaxBufferMeters) {
 		return usagef("--width %v: not within %v and %v metres", k.Width, 2*geometry.MinBufferMeters, 2*geometry.MaxBufferMeters)
 	}
 	if k.Radius != 0 && !(k.Radius >= geometry.MinRadiusMeters && k.Radius <= geometry.MaxRadiusMeters) {
 		return usagef("--radius %v: not within %v and %v metres", k.Radius, geometry.MinRadiusMeters, geometry.MaxRadiusMeters)
 	}
-	report, err := imports.Run(k.Path, k.Output, imports.Options{Width: k.Width, Radius: k.Radius, IDProperty: k.ID, Force: k.Force})
+	report, err := imports.Run(ctx, k.Path, k.Output, imports.Options{Width: k.Width, Radius: k.Radius, IDProperty: k.ID, Force: k.Force})
 	switch {
 	case errors.Is(err, imports.ErrExists):
 		return usageError{err}

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -13,6 +14,7 @@ import (
 
 // converter takes the features of one file, checks each as a set would, and writes it.
 type converter struct {
+	ctx      context.Context
 	options  Options
 	writer   *writer
 	own      string // the set of features that name none
@@ -21,11 +23,11 @@ type converter struct {
 	taken    int
 	vertices int
 	rules    []*rule.Rule
-	writeErr error // of the directory, and not of the file
+	writeErr error // of the import, and not of the file
 }
 
 func newConverter(r *run, file, set string) *converter {
-	return &converter{options: r.options, writer: r.writer, own: set, report: FileReport{File: file, Sets: []SetReport{}, Findings: []feature.Finding{}}}
+	return &converter{ctx: r.ctx, options: r.options, writer: r.writer, own: set, report: FileReport{File: file, Sets: []SetReport{}, Findings: []feature.Finding{}}}
 }
 
 // limits are those of the reader of sets.
@@ -35,6 +37,9 @@ var limits = geojson.Limits{}.WithDefaults()
 func (c *converter) Take(f *feature.Feature) error {
 	if c.taken++; c.taken > MaxFeatures {
 		return fmt.Errorf("%s: over %d features", c.report.File, MaxFeatures)
+	}
+	if c.writeErr = c.ctx.Err(); c.writeErr != nil {
+		return c.writeErr
 	}
 	if !c.complete(f) {
 		return nil

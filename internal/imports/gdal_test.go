@@ -96,7 +96,7 @@ func TestFilesOfGDAL(t *testing.T) {
 				file := filepath.Join(dir, w.file)
 				ogr2ogr(t, append([]string{"-f", w.driver, file, source}, w.flags...)...)
 				out := filepath.Join(dir, "sets")
-				report, err := imports.Run(file, out, imports.Options{})
+				report, err := imports.Run(t.Context(), file, out, imports.Options{})
 				if err != nil || !report.Whole() {
 					t.Fatalf("%v\n%v", err, report)
 				}
@@ -227,7 +227,7 @@ func TestOtherSystemsAreRefused(t *testing.T) {
 		file := filepath.Join(t.TempDir(), w.file)
 		ogr2ogr(t, "-f", w.driver, "-t_srs", "EPSG:2263", file, source)
 		out := filepath.Join(t.TempDir(), "sets")
-		report, err := imports.Run(file, out, imports.Options{})
+		report, err := imports.Run(t.Context(), file, out, imports.Options{})
 		if err != nil || report.Whole() || !strings.Contains(report.String(), w.want) {
 			t.Errorf("%s: %v\n%v", w.driver, err, report)
 		}
@@ -257,7 +257,7 @@ func TestPropertiesOfGDAL(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, w.file)
 		ogr2ogr(t, append([]string{"-f", w.driver, file, source}, strings.Fields(w.flags)...)...)
-		report, err := imports.Run(file, filepath.Join(dir, "sets"), imports.Options{IDProperty: "name"})
+		report, err := imports.Run(t.Context(), file, filepath.Join(dir, "sets"), imports.Options{IDProperty: "name"})
 		if err != nil || !report.Whole() || len(report.Files[0].Sets) != 1 {
 			t.Fatalf("%s: %v\n%v", w.driver, err, report)
 		}
@@ -302,7 +302,7 @@ func TestLinesOfGDAL(t *testing.T) {
 	file := filepath.Join(dir, "lines.gpx")
 	ogr2ogr(t, "-f", "GPX", "-nlt", "MULTILINESTRING", file, source)
 	out := filepath.Join(dir, "sets")
-	report, err := imports.Run(file, out, imports.Options{Width: 400})
+	report, err := imports.Run(t.Context(), file, out, imports.Options{Width: 400})
 	if err != nil || !report.Whole() || report.Files[0].Features != len(lines) {
 		t.Fatalf("%v\n%v", err, report)
 	}

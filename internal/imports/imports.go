@@ -4,6 +4,7 @@
 package imports
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,20 +46,20 @@ var ErrExists = errors.New("it is there already; --force replaces it")
 // Run imports a file, or each file of a directory that it knows, and writes the sets into the
 // directory out, which it makes. The report has an entry for each file, also for one that failed.
 // The files of a set have their names once all of the import is on disk: an import that returns an
-// error has written nothing. The error is one of reading path, or of writing.
-func Run(path, out string, o Options) (*Report, error) {
+// error has written nothing. The error is one of reading path, of writing, or that of ctx.
+func Run(ctx context.Context, path, out string, o Options) (*Report, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	w := newWriter(out, o.Force)
 	defer w.discard()
-	r := &run{options: o, writer: w, report: &Report{Files: []FileReport{}, Ignored: []string{}}}
+	r := &run{ctx: ctx, options: o, writer: w, report: &Report{Files: []FileReport{}, Ignored: []string{}}}
 	if info.IsDir() {
 		err = r.directory(path)
 	} else {
 		err = r.file(path, filepath.Base(path))
-		if err == nil && len(r.report.Ignored) > 0 {
+		if err == nil && len(r.report.Files) == 0 {
 			err = fmt.Errorf("%s: it is in none of the formats that are known: %s", path, strings.Join(Formats(), ", "))
 		}
 	}
@@ -74,6 +75,7 @@ func Run(path, out string, o Options) (*Report, error) {
 
 // run is one import.
 type run struct {
+	ctx     context.Context
 	options Options
 	writer  *writer
 	report  *Report

@@ -3,6 +3,7 @@ package imports_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -35,7 +36,7 @@ func runFiles(t *testing.T, files map[string]string, o imports.Options) *result 
 			t.Fatal(err)
 		}
 	}
-	report, err := imports.Run(in, out, o)
+	report, err := imports.Run(t.Context(), in, out, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +193,13 @@ func TestKMZ(t *testing.T) {
 	r := run(t, "zones.kmz", archive(t, "doc.kml", kmlDocument(line), "files/icon.png", "x"), imports.Options{})
 	r.want("zones", want)
 	r.finds("zones.kmz/files/icon.png: not imported")
+	file := filepath.Join(t.TempDir(), "alone.kmz")
+	if err := os.WriteFile(file, []byte(archive(t, "doc.kml", kmlDocument(line), "files/icon.png", "x")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := imports.Run(t.Context(), file, t.TempDir(), imports.Options{}); err != nil || !report.Whole() {
+		t.Errorf("%v\n%v", err, report)
+	}
 	r = run(t, "zones.kmz", archive(t, "a.kml", kmlDocument(line), "b.kml", kmlDocument(line)), imports.Options{})
 	r.want("a", want)
 	r.want("b", want)
@@ -217,14 +225,14 @@ func TestNothingIsReplaced(t *testing.T) {
 	if err := os.WriteFile(kept, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := imports.Run(in, out, imports.Options{})
+	_, err := imports.Run(t.Context(), in, out, imports.Options{})
 	if text, _ := os.ReadFile(kept); !errors.Is(err, imports.ErrExists) || string(text) != "mine" {
 		t.Errorf("%v, %q", err, text)
 	}
 	if left, _ := os.ReadDir(out); len(left) != 1 {
 		t.Errorf("left: %v", left)
 	}
-	report, err := imports.Run(in, out, imports.Options{Force: true})
+	report, err := imports.Run(t.Context(), in, out, imports.Options{Force: true})
 	if err != nil || report.Whole() || !strings.Contains(report.String(), "the set a is already imported from A.KML") {
 		t.Errorf("%v\n%v", err, report)
 	}
@@ -235,7 +243,7 @@ func TestNothingIsReplaced(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"sets":[{"set":"b","file":`) {
 		t.Errorf("%v %s", err, text)
 	}
-	if _, err := imports.Run(filepath.Join(in, "none"), out, imports.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := imports.Run(t.Context(), filepath.Join(in, "none"), out, imports.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -253,10 +261,26 @@ func TestWhatIsNoFileStays(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(out, "b.geojson"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := imports.Run(in, out, imports.Options{Force: true}); err == nil || !strings.Contains(err.Error(), "b.geojson: it is there already, and is no file") {
+	if _, err := imports.Run(t.Context(), in, out, imports.Options{Force: true}); err == nil || !strings.Contains(err.Error(), "b.geojson: it is there already, and is no file") {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(out); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestInterrupt holds that an import that is interrupted leaves nothing.
+func TestInterrupt(t *testing.T) {
+	in, out := filepath.Join(t.TempDir(), "a.kml"), t.TempDir()
+	if err := os.WriteFile(in, []byte(kmlDocument(`<Placemark><LineString><coordinates>0,0 1,1</coordinates></LineString></Placemark>`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := imports.Run(ctx, in, out, imports.Options{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(out); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }

@@ -61,6 +61,8 @@ func TestGeoJSONErrors(t *testing.T) {
 	}
 	run(t, "a.geojson", `{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}`, imports.Options{}).want("a",
 		`{"type":"Feature","properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`)
+	run(t, "a.geojson", `{"features":{"x":[1]},"type":"Feature","properties":null,"geometry":{"type":"LineString","coordinates":[[0,0],[1,1]]}}`, imports.Options{}).want("a",
+		`{"type":"Feature","properties":null,"geometry":{"type":"LineString","coordinates":[[0,0],[1,1]]}}`)
 	if r := run(t, "a.json", `{"name":"package"}`, imports.Options{}); len(r.Ignored) != 1 || len(r.Files) != 0 {
 		t.Errorf("%v", r)
 	}

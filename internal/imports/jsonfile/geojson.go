@@ -56,18 +56,48 @@ func readDocument(name string, data []byte, from int, out feature.Sink) (n int, 
 	if _, err := geojson.ReadGeoJSON(bytes.NewReader(data), name, geojson.ReadOptions{}); err != nil {
 		return 0, err
 	}
-	var top struct {
-		Features json.RawMessage `json:"features"`
-	}
-	if err := json.Unmarshal(data, &top); err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
-	}
-	if top.Features == nil {
-		top.Features = data
-	}
-	return entries(top.Features, from, out, func(f *feature.Feature, element json.RawMessage) error {
-		return readFeature(f, element, out)
+	read := func(f *feature.Feature, element json.RawMessage) error { return readFeature(f, element, out) }
+	listed, err := features(data, func(element json.RawMessage) error {
+		n++
+		return entry(from+n-1, element, out, read)
 	})
+	if !listed && err == nil {
+		return 1, entry(from, data, out, read)
+	}
+	return n, err
+}
+
+// features calls visit for each element of the array features of an object. listed is whether it
+// has that member.
+func features(data []byte, visit func(element json.RawMessage) error) (listed bool, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	_, err = d.Token()
+	for err == nil && d.More() {
+		var name json.Token
+		if name, err = d.Token(); err != nil {
+			break
+		}
+		rest := bytes.TrimLeft(data[d.InputOffset():], " \t\r\n:")
+		if name != "features" || len(rest) == 0 || rest[0] != '[' {
+			var other json.RawMessage
+			err = d.Decode(&other)
+			continue
+		}
+		listed = true
+		if _, err = d.Token(); err != nil {
+			break
+		}
+		for err == nil && d.More() {
+			var element json.RawMessage
+			if err = d.Decode(&element); err == nil {
+				err = visit(element)
+			}
+		}
+		if err == nil {
+			_, err = d.Token() // ]
+		}
+	}
+	return listed, err
 }
 
 // readFeature reads a Feature, or a geometry alone.

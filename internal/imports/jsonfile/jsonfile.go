@@ -107,19 +107,23 @@ func elements(data []byte, visit func(n int, element json.RawMessage) error) err
 	return nil
 }
 
-// entries calls read for each element of an array with a feature to fill in, and gives it to the
-// sink. An error of read refuses the feature.
+// entries makes a feature of each element, see entry. It returns their number.
 func entries(data []byte, from int, out feature.Sink, read func(f *feature.Feature, element json.RawMessage) error) (n int, err error) {
 	err = elements(data, func(i int, element json.RawMessage) error {
 		n++
-		f := &feature.Feature{Place: feature.Place{Unit: "feature", Number: from + i}}
-		if err := read(f, element); err != nil {
-			out.Note(f.Refused(geojson.CodeInvalidGeometry, "%v", err))
-			return nil
-		}
-		return out.Take(f)
+		return entry(from+i, element, out, read)
 	})
 	return n, err
+}
+
+// entry has read fill in a feature, and gives it to the sink. An error of read refuses the feature.
+func entry(n int, element json.RawMessage, out feature.Sink, read func(f *feature.Feature, element json.RawMessage) error) error {
+	f := &feature.Feature{Place: feature.Place{Unit: "feature", Number: n}}
+	if err := read(f, element); err != nil {
+		out.Note(f.Refused(geojson.CodeInvalidGeometry, "%v", err))
+		return nil
+	}
+	return out.Take(f)
 }
 
 // identifier returns an id that is a text or a number; nil otherwise.
