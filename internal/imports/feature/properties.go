@@ -34,6 +34,19 @@ func (p *Properties) Set(name string, value json.RawMessage) {
 	p.all = append(p.all, property{name, value})
 }
 
+// Each calls visit for each property in their order.
+func (p *Properties) Each(visit func(name string, value json.RawMessage)) {
+	for i := range p.all {
+		visit(p.all[i].name, p.all[i].value)
+	}
+}
+
+// Clone returns a copy that can be changed alone.
+func (p *Properties) Clone() (c Properties) {
+	p.Each(c.Set)
+	return c
+}
+
 // Text sets a property to a text.
 func (p *Properties) Text(name, text string) { p.Set(name, Text(text)) }
 

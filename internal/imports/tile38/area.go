@@ -190,10 +190,3 @@ func field(text string) json.RawMessage {
 	}
 	return feature.Text(text)
 }
-
-// add adds the properties of a Feature, over fields of the same names.
-func (o *stored) add(properties json.RawMessage) {
-	for name, value := range feature.Members(properties) {
-		o.Properties.Set(name, feature.Compact(value))
-	}
-}

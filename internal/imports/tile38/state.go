@@ -25,7 +25,8 @@ type state struct {
 
 // stored is an object of a collection.
 type stored struct {
-	order int // of its command
+	order  int // of its command
+	fields feature.Properties
 	feature.Feature
 }
 
@@ -142,12 +143,15 @@ func (s *state) set(c *command, r *reading) {
 	id := r.next()
 	o.ID = feature.Text(id)
 	there := s.collections[o.Set][id]
+	if there != nil {
+		o.fields = there.fields.Clone() // they stay, unless the command sets them
+	}
 	for {
 		switch r.word() {
 		case "FIELD":
 			r.next()
 			name := r.next()
-			o.Properties.Set(name, field(r.next()))
+			o.fields.Set(name, field(r.next()))
 			continue
 		case "EX":
 			r.next()
@@ -173,9 +177,6 @@ func (s *state) set(c *command, r *reading) {
 		delete(s.collections[o.Set], id)
 		return
 	}
-	if there != nil && len(o.Properties.JSON()) == 0 {
-		o.Properties = there.Properties // Tile38 keeps the fields of an object that moves
-	}
 	properties, err := area(r, &o.Geometry, inSet)
 	if r.err == nil {
 		r.err = err
@@ -183,7 +184,9 @@ func (s *state) set(c *command, r *reading) {
 	if r.err != nil {
 		return
 	}
-	o.add(properties)
+	for name, value := range feature.Members(properties) {
+		o.Properties.Set(name, feature.Compact(value))
+	}
 	if s.collections[o.Set] == nil {
 		s.collections[o.Set] = map[string]*stored{}
 	}
@@ -201,7 +204,7 @@ func (s *state) setFields(c *command, r *reading) {
 		name := r.next()
 		value := field(r.next())
 		if o != nil && r.err == nil {
-			o.Properties.Set(name, value)
+			o.fields.Set(name, value)
 		}
 	}
 }
@@ -212,6 +215,7 @@ func (s *state) end() error {
 	for key, objects := range s.collections {
 		for _, o := range objects {
 			o.Set = key
+			o.fields.Each(o.Properties.Set)
 			all = append(all, o)
 		}
 	}

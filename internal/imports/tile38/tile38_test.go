@@ -77,11 +77,14 @@ func TestOrder(t *testing.T) {
 		`SET z s STRING "no place"`,
 		`JSET z a x 1`,
 		`JSET z a x 2`,
-		`SET z f EX 60 BOUNDS 0 0 1 1`)
+		`SET z f EX 60 BOUNDS 0 0 1 1`,
+		`SET z g FIELD n 1 FIELD m 1 OBJECT {"type":"Feature","properties":{"old":1},"geometry":null}`,
+		`SET z g FIELD m 2 OBJECT {"type":"Feature","properties":{"own":1},"geometry":{"type":"LineString","coordinates":[[0,0],[1,0]]}}`)
 	want := []string{
 		`z "a" {"n":2,"m":3} [[[{0 0} {2 0} {2 2} {0 2}]]] [] [] 0`,
 		`x "d"  [[[{0 0} {1 0} {1 1} {0 1}]]] [] [] 0`,
 		`z "f"  [[[{0 0} {1 0} {1 1} {0 1}]]] [] [] 0`,
+		`z "g" {"own":1,"n":1,"m":2} [] [[{0 0} {1 0}]] [] 0`,
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
