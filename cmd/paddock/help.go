@@ -29,6 +29,7 @@ var groups = []kong.Group{
 var examples = []struct{ command, line, does string }{
 	{"demo", "paddock demo", "a simulated city on the live map"},
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
+	{"import", "paddock import zones.kml -o DIR", "fences of another tool as a set"},
 	{"export", "paddock export --parquet FILE", "the past positions as a table"},
 	{"rules", "paddock rules check FILE", "what is wrong with a file of rules"},
 	{"fence", "paddock fence DIR -p 8080", "the geofence HTTP service alone"},

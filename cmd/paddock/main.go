@@ -40,6 +40,7 @@ type cli struct {
 	Backup  backupCmd  `cmd:"" group:"platform" help:"Write a backup of a running platform."`
 	Restore restoreCmd `cmd:"" group:"platform" help:"Make a data directory of a backup."`
 	Export  exportCmd  `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
+	Import  importCmd  `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
 	Rules   rulesCmd   `cmd:"" group:"platform" help:"Check files of rules, and try them on recorded positions."`
 	Agent   agentCmd   `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
