@@ -100,12 +100,12 @@ func (f *Follower) Letters(after uint64, limit int) (found []Letter, more bool, 
 
 // EventID returns the id of an event: the attribute of its JSON.
 func EventID(r *events.Record) string {
-	id, _ := attributes(r)
+	id, _ := Attributes(r)
 	return id
 }
 
-// attributes returns the attributes id and source of an event.
-func attributes(r *events.Record) (id, source string) {
+// Attributes returns the attributes id and source of an event.
+func Attributes(r *events.Record) (id, source string) {
 	var e struct {
 		ID     string `json:"id"`
 		Source string `json:"source"`

@@ -26,8 +26,8 @@ type State struct {
 	// Letters are the cursors of the dead letters to deliver again.
 	Letters []uint64 `json:"letters,omitempty"`
 
-	// Delivered, Dead and Missed count events since the follower was made: those that the end has
-	// taken, those that became dead letters, and those that were removed before their turn.
+	// Delivered, Dead and Missed count events since the follower was made: delivered ones, refused
+	// ones that became dead letters, and ones that were removed before their turn.
 	Delivered uint64 `json:"delivered"`
 	Dead      uint64 `json:"dead"`
 	Missed    uint64 `json:"missed"`
