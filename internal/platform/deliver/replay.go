@@ -140,14 +140,21 @@ func (f *Follower) ReplayLetter(cursor uint64) error {
 	return nil
 }
 
+// The states of a follower.
+const (
+	StateActive   = "active"
+	StateWaiting  = "waiting" // for its next attempt
+	StateDisabled = "disabled"
+)
+
 // Status is the present state of a follower.
 type Status struct {
-	State   string `json:"state"`  // active, waiting or disabled
-	Reason  string `json:"reason"` // of disabled
-	Cursor  string `json:"cursor"`
-	Lag     uint64 `json:"lag"` // events behind the cursor, selected or not
-	Stored  State  `json:"-"`
-	Letters int    `json:"dead_letters"`
+	State   string
+	Reason  string // of StateDisabled
+	Cursor  string
+	Lag     uint64 // events behind the cursor, selected or not
+	Stored  State
+	Letters int
 }
 
 // Status returns the present state.
@@ -155,17 +162,17 @@ func (f *Follower) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := Status{
-		State: "active", Stored: f.s, Letters: len(f.letters),
+		State: StateActive, Stored: f.s, Letters: len(f.letters),
 		Cursor: f.o.Log.Cursor(f.cursor), Lag: f.o.Log.Latest() - min(f.cursor, f.o.Log.Latest()),
 	}
 	s.Stored.Letters = slices.Clone(f.s.Letters)
 	switch {
 	case f.s.Disabled != nil:
-		s.State, s.Reason = "disabled", f.s.Disabled.Reason
+		s.State, s.Reason = StateDisabled, f.s.Disabled.Reason
 	case !f.c.Enabled:
-		s.State, s.Reason = "disabled", "enabled is false"
+		s.State, s.Reason = StateDisabled, "enabled is false"
 	case f.s.Next.After(time.Now()):
-		s.State = "waiting"
+		s.State = StateWaiting
 	}
 	return s
 }

@@ -20,6 +20,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
+	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
@@ -42,6 +43,7 @@ type Config struct {
 
 	Book    *rulebook.Book          // policies and rules; nil: none, and none can be added
 	History *history.History        // past positions and visits; nil: none
+	Hooks   *hooks.Hooks            // nil: none
 	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
@@ -222,6 +224,16 @@ func (a *API) v1() map[string]handler {
 		"PUT /v1/rules/{id}":                   plain(a.putRule),
 		"PATCH /v1/rules/{id}":                 plain(a.patchRule),
 		"DELETE /v1/rules/{id}":                plain(a.deleteRule),
+		"GET /v1/webhooks":                     a.withHooks(a.getWebhooks, "after", "limit"),
+		"GET /v1/webhooks/{id}":                a.withHooks(a.getWebhook),
+		"PUT /v1/webhooks/{id}":                a.withHooks(a.putWebhook),
+		"PATCH /v1/webhooks/{id}":              a.withHooks(a.patchWebhook),
+		"DELETE /v1/webhooks/{id}":             a.withHooks(a.deleteWebhook),
+		"POST /v1/webhooks/{id}/retry":         a.withHooks(a.retryWebhook),
+		"POST /v1/webhooks/{id}/enable":        a.withHooks(a.enableWebhook),
+		"POST /v1/webhooks/{id}/disable":       a.withHooks(a.disableWebhook),
+		"POST /v1/webhooks/{id}/replay":        a.withHooks(a.replayWebhook),
+		"GET /v1/webhooks/{id}/deadletters":    a.withHooks(a.getDeadLetters, "after", "limit"),
 		"GET /v1/search":                       a.getSearch,
 		"POST /v1/search":                      a.postSearch,
 		"POST /v1/positions":                   a.postPositions,
@@ -236,6 +248,8 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/tunnel":                       a.getTunnel,
 		"POST /v1/backup":                      plain(a.postBackup),
 		"GET /v1/openapi.json":                 plain(getOpenAPI),
+
+		"POST /v1/webhooks/{id}/deadletters/{cursor}/replay": a.withHooks(a.replayDeadLetter),
 	}
 }
 
