@@ -333,8 +333,8 @@ func TestWebhooksAreKept(t *testing.T) {
 	b.awaitIDs(ids("v", 1, 4)...) // signed with the same secret
 	r.stop()
 
-	// Without its secrets, as after a restore, it delivers nothing, and says why. Once it has one it
-	// goes on where it was.
+	// Without its secrets, as after a restore, it delivers nothing, and says why. Once it has one,
+	// it goes on where it was.
 	restored := t.TempDir()
 	if err := platform.Restore(strings.NewReader(backup), restored); err != nil {
 		t.Fatal(err)
