@@ -14,13 +14,18 @@ import (
 
 // backupCmd writes a backup of a running platform.
 type backupCmd struct {
-	Output string `short:"o" required:"" placeholder:"FILE" help:"The file to write, a tar file; - is standard output."`
+	Output  string `short:"o" required:"" placeholder:"FILE" help:"The file to write, a tar file; - is standard output."`
+	Secrets bool   `name:"with-secrets" help:"Also write the secrets of webhooks, with which their requests are signed."`
 	remote
 }
 
 // Run asks the platform for the backup.
 func (b *backupCmd) Run(ctx context.Context, c *console) (err error) {
-	res, err := b.open(ctx, http.MethodPost, "v1/backup", nil, nil)
+	path := "v1/backup"
+	if b.Secrets {
+		path += "?secrets=1"
+	}
+	res, err := b.open(ctx, http.MethodPost, path, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -311,7 +311,7 @@ func TestWebhooksAreKept(t *testing.T) {
 	r.pairs("v", 1)
 	b.awaitIDs(ids("v", 1, 2)...)
 	r.hookState("ops", func(s hooks.State) bool { return s.Lag == 0 }) // the cursor is stored behind the answer
-	backup := r.backup()
+	backup, complete := r.backup(""), r.backup("?secrets=1")
 	for what, text := range map[string]string{"the list": r.text("v1/webhooks"), "the answer": r.text("v1/webhooks/ops"), "the backup": backup} {
 		for _, secret := range []string{"hunter2", hookSecret, strings.TrimPrefix(hookSecret, "whsec_")} {
 			if strings.Contains(text, secret) {
@@ -333,9 +333,29 @@ func TestWebhooksAreKept(t *testing.T) {
 	b.awaitIDs(ids("v", 1, 4)...) // signed with the same secret
 	r.stop()
 
+	// A backup with the secrets is as good as the directory.
+	restored := t.TempDir()
+	if err := platform.Restore(strings.NewReader(complete), restored); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(restored, "secrets", "webhooks.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	r = startHooks(t, restored, nil)
+	if s := r.hookState("ops", func(hooks.State) bool { return true }); s.State != "active" {
+		t.Errorf("%+v", s)
+	}
+	r.stop()
+	if err := os.RemoveAll(filepath.Join(restored, "journal")); err != nil {
+		t.Fatal(err)
+	}
+	if err := platform.Restore(strings.NewReader(complete), restored); err == nil || !strings.Contains(err.Error(), "webhooks.json is there already") {
+		t.Error(err)
+	}
+
 	// Without its secrets, as after a restore, it delivers nothing, and says why. Once it has one,
 	// it goes on where it was.
-	restored := t.TempDir()
+	restored = t.TempDir()
 	if err := platform.Restore(strings.NewReader(backup), restored); err != nil {
 		t.Fatal(err)
 	}
@@ -362,9 +382,9 @@ func TestWebhooksAreKept(t *testing.T) {
 }
 
 // backup returns a backup of the platform.
-func (r *running) backup() string {
+func (r *running) backup(query string) string {
 	r.t.Helper()
-	status, answer, err := r.call(http.MethodPost, "v1/backup", "", nil)
+	status, answer, err := r.call(http.MethodPost, "v1/backup"+query, "", nil)
 	if err != nil || status != http.StatusOK {
 		r.t.Fatal(status, err)
 	}

@@ -62,8 +62,8 @@ type Config struct {
 	// find, at most most of each; nil: there is no tunnel.
 	Tunnel func(find string, most int) any
 
-	// Backup writes a backup of the present state; nil: nothing is kept.
-	Backup func(ctx context.Context, w io.Writer) error
+	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
+	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 
 	// Zeros stand for the defaults given here.
 	MaxSets      int           // bound for the creation of sets; 1,000
@@ -246,7 +246,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         plain(a.getLive),
 		"GET /v1/tunnel":                       a.getTunnel,
-		"POST /v1/backup":                      plain(a.postBackup),
+		"POST /v1/backup":                      a.postBackup,
 		"GET /v1/openapi.json":                 plain(getOpenAPI),
 
 		"POST /v1/webhooks/{id}/deadletters/{cursor}/replay": a.withHooks(a.replayDeadLetter),

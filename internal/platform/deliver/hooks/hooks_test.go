@@ -165,7 +165,7 @@ func TestBound(t *testing.T) {
 // change.
 func TestSecretsFile(t *testing.T) {
 	s := newSite(t)
-	if err := os.MkdirAll(filepath.Join(s.secrets, secretsFile), 0o700); err != nil { // a directory in its place
+	if err := os.MkdirAll(filepath.Join(s.secrets, SecretsFile), 0o700); err != nil { // a directory in its place
 		t.Fatal(err)
 	}
 	if _, err := s.Put(t.Context(), "ops", []byte(`{"url":"https://a.example","secrets":["`+secret+`"]}`), etag.Condition{}); err == nil {
@@ -180,13 +180,13 @@ func TestSecretsFile(t *testing.T) {
 	if _, err := openSecrets(s.secrets); err == nil {
 		t.Error("a directory was read")
 	}
-	if err := os.Remove(filepath.Join(s.secrets, secretsFile)); err != nil {
+	if err := os.Remove(filepath.Join(s.secrets, SecretsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.secrets, secretsFile), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.secrets, SecretsFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openSecrets(s.secrets); err == nil || !strings.Contains(err.Error(), secretsFile) {
+	if _, err := openSecrets(s.secrets); err == nil || !strings.Contains(err.Error(), SecretsFile) {
 		t.Error(err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"paddock/internal/process/config"
 )
 
-// secretsFile is the name of the file of secrets.
-const secretsFile = "webhooks.json"
+// SecretsFile is the name of the file of secrets.
+const SecretsFile = "webhooks.json"
 
 // secrets keeps what must not be shown of webhooks, in a file that its owner alone may read.
 type secrets struct {
@@ -35,7 +35,7 @@ func openSecrets(dir string) (s secrets, err error) {
 	if dir == "" {
 		return s, nil
 	}
-	text, err := os.ReadFile(filepath.Join(dir, secretsFile))
+	text, err := os.ReadFile(filepath.Join(dir, SecretsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
@@ -43,7 +43,7 @@ func openSecrets(dir string) (s secrets, err error) {
 		err = json.Unmarshal(text, &s.all)
 	}
 	if err != nil {
-		return s, fmt.Errorf("the file of secrets of webhooks: %s: %w", filepath.Join(dir, secretsFile), err)
+		return s, fmt.Errorf("the file of secrets of webhooks: %s: %w", filepath.Join(dir, SecretsFile), err)
 	}
 	return s, nil
 }
@@ -104,7 +104,7 @@ func (s *secrets) replace(all map[string]kept) error {
 		if err != nil {
 			return err
 		}
-		if err := replaceFile(s.dir, secretsFile, text); err != nil {
+		if err := replaceFile(s.dir, SecretsFile, text); err != nil {
 			return fmt.Errorf("the file of secrets of webhooks: %w", err)
 		}
 	}
