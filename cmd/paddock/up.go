@@ -10,6 +10,7 @@ import (
 
 	"paddock/internal/platform"
 	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/process/config"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/logging"
@@ -76,7 +77,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	}
 	reload, stop := hangups()
 	defer stop()
-	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, Webhooks: other.webhooks}
+	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, Webhooks: other.webhooks, Sinks: other.sinks}
 	if other.tunnel != nil {
 		again, stop := hangups()
 		defer stop()
@@ -98,6 +99,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 type fileSections struct {
 	tunnel   *tunneld.Settings
 	webhooks *hooks.Settings
+	sinks    *sinks.Settings
 }
 
 // load reads the settings, and the sections that only a file has.
@@ -105,6 +107,7 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, o
 	cfg, err = loadConfig(c, config.Sources{File: u.Config, Flags: flags, Others: map[string]func(*strictyaml.Node){
 		"tunnel":   func(n *strictyaml.Node) { other.tunnel = platform.ReadTunnel(n) },
 		"webhooks": func(n *strictyaml.Node) { other.webhooks = hooks.Read(n) },
+		"sinks":    func(n *strictyaml.Node) { other.sinks = sinks.Read(n) },
 	}})
 	if other.tunnel != nil {
 		other.tunnel.Locate(filepath.Dir(u.Config))
@@ -112,6 +115,9 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, o
 	if other.webhooks != nil {
 		other.webhooks.Locate(filepath.Dir(u.Config))
 		other.webhooks.File = filepath.Base(u.Config)
+	}
+	if other.sinks != nil {
+		other.sinks.Locate(filepath.Dir(u.Config))
 	}
 	return cfg, other, err
 }

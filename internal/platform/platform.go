@@ -2,7 +2,7 @@
 // start, and in which they drain. It is the only place where services meet.
 //
 //	doors (HTTP positions, bus pos.>, wire pos.update)
-//	  └─▶ ingest ─┬─▶ event log ─▶ HTTP and wire streams, webhooks
+//	  └─▶ ingest ─┬─▶ event log ─▶ HTTP and wire streams, webhooks, sinks
 //	              └─▶ bus fence.>
 //
 // A drain follows the same way. The doors close first. Ingest then applies the accepted positions
@@ -35,6 +35,7 @@ import (
 	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
@@ -74,6 +75,8 @@ type Options struct {
 	Tunnel *tunneld.ServerOptions
 	// Webhooks are the webhooks of the configuration file. Nil: none; others come over the API.
 	Webhooks *hooks.Settings
+	// Sinks are the sinks of the configuration file. Nil: none.
+	Sinks *sinks.Settings
 	// AcceptLoss starts from a damaged journal with what can be read of it.
 	AcceptLoss bool
 	// Demo makes the dashboard explain itself.
@@ -81,7 +84,7 @@ type Options struct {
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
-	schedule    *deliver.Schedule                            // of webhooks; nil: deliver.Default
+	schedule    *deliver.Schedule                            // of webhooks and sinks; nil: theirs
 	openJournal func(journal.Options) (*journal.Disk, error) // nil: journal.Open
 }
 
@@ -106,6 +109,7 @@ type Platform struct {
 	bus          *bus.Server
 	events       *events.Log
 	hooks        *hooks.Hooks
+	sinks        *sinks.Sinks
 	pipeline     *ingest.Pipeline
 	api          *httpapi.API
 	positions    *busapi.Positions
@@ -156,6 +160,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "webhooks", Start: p.startHooks, Drain: func(ctx context.Context) error { return p.hooks.Drain(ctx) }},
+		{Name: "sinks", Start: p.startSinks, Drain: func(ctx context.Context) error { return p.sinks.Drain(ctx) }},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Run: p.tendJournal, Drain: p.drainIngest},
 		{Name: "expiry", Run: p.expireFences},
@@ -260,7 +265,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	}
 	p.api = httpapi.New(httpapi.Config{
 		Backup:  backup,
-		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks,
+		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
 		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,

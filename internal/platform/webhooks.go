@@ -10,6 +10,7 @@ import (
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
 )
 
 // secretsDir returns the directory of what no backup has, within a data directory.
@@ -30,6 +31,54 @@ func (p *Platform) startHooks(context.Context) (err error) {
 	}
 	p.registry.MustRegister(hookCollector{p.hooks})
 	return nil
+}
+
+// startSinks begins to deliver events to sinks.
+func (p *Platform) startSinks(context.Context) (err error) {
+	o := sinks.Options{
+		Settings: p.opts.Sinks, Log: p.events, Store: &deliver.Volatile{}, Logger: p.log, Schedule: p.opts.schedule,
+		Rules: func() *rule.Table { return p.book.State().Rules() },
+	}
+	if p.journal != nil {
+		o.Store, o.Keeps = p.journal, true
+	}
+	if p.sinks, err = sinks.Open(o); err != nil {
+		return err
+	}
+	p.registry.MustRegister(sinkCollector{p.sinks})
+	return nil
+}
+
+// sinkCollector collects the metrics of sinks.
+type sinkCollector struct{ sinks *sinks.Sinks }
+
+var sinkMetrics = struct{ lag, delivered, letters, missed, attempts *prometheus.Desc }{
+	prometheus.NewDesc("paddock_sink_lag_events", "Events that a sink has not passed, selected or not.", []string{"sink"}, nil),
+	prometheus.NewDesc("paddock_sink_delivered_events", "Events that a sink has taken.", []string{"sink"}, nil),
+	prometheus.NewDesc("paddock_sink_dead_letters", "Events that a sink has refused and that are kept.", []string{"sink"}, nil),
+	prometheus.NewDesc("paddock_sink_missed_events", "Events that were removed before a sink had them.", []string{"sink"}, nil),
+	prometheus.NewDesc("paddock_sink_attempts_total", "Batches for sinks by outcome: delivered, failed or refused.", []string{"outcome"}, nil),
+}
+
+// Describe implements [prometheus.Collector].
+func (c sinkCollector) Describe(out chan<- *prometheus.Desc) {
+	m := &sinkMetrics
+	for _, d := range []*prometheus.Desc{m.lag, m.delivered, m.letters, m.missed, m.attempts} {
+		out <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c sinkCollector) Collect(out chan<- prometheus.Metric) {
+	m := &sinkMetrics
+	for _, s := range c.sinks.List() {
+		for d, v := range map[*prometheus.Desc]uint64{m.lag: s.State.Lag, m.delivered: s.State.Sent, m.letters: uint64(s.State.Letters), m.missed: s.State.Missed} {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), s.ID)
+		}
+	}
+	for _, v := range []deliver.Verdict{deliver.Delivered, deliver.Failed, deliver.Refused} {
+		out <- prometheus.MustNewConstMetric(m.attempts, prometheus.CounterValue, float64(c.sinks.Attempts(v)), v.String())
+	}
 }
 
 // hookCollector collects the metrics of webhooks.

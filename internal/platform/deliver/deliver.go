@@ -63,6 +63,10 @@ type Result struct {
 	Status  int           // of HTTP; 0: none
 	Reason  string        // why it was not delivered; ""
 	After   time.Duration // the end asks for this pause; 0: it does not
+	// Taken is the number of items that the end has taken before the one of the verdict.
+	Taken int
+	// First says that a refusal is about that item alone.
+	First bool
 }
 
 // Attempt is the last attempt of a follower, for people.

@@ -455,3 +455,31 @@ func TestRetryAndDisable(t *testing.T) {
 		l.stop()
 	})
 }
+
+// Of a batch the end may take the first items, and refuse the next one alone: it becomes a dead
+// letter without the others.
+func TestPartOfABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(t, func(l *lane) { l.batch = 10 })
+		l.end.answer = func(b *Batch) Result {
+			for i := range b.Items {
+				if b.Items[i].Object == "bad" {
+					return Result{Verdict: Refused, Taken: i, First: true}
+				}
+			}
+			return Result{}
+		}
+		l.tell("a", "b", "bad", "c", "d")
+		l.pass(time.Minute)
+		l.expect("0s 1+2+3+4+5 refused", "5s 3 refused", "35s 3 refused", "35s 4+5 delivered")
+		letters, _, err := l.Letters(0, 10)
+		if s := l.Status(); err != nil || len(letters) != 1 || letters[0].Event != "3" || s.Stored.Delivered != 4 || s.Lag != 0 {
+			t.Errorf("%+v, %+v, %v", letters, s, err)
+		}
+		l.end.answer = failing(Result{Verdict: Failed, Taken: 1})
+		l.tell("e", "f")
+		l.pass(time.Minute)
+		l.expect("1m0s 6+7 failed", "1m5s 7 delivered")
+		l.stop()
+	})
+}

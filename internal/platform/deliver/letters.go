@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"paddock/internal/platform/events"
 	"paddock/internal/platform/journal"
 )
 
@@ -96,22 +95,6 @@ func (f *Follower) Letters(after uint64, limit int) (found []Letter, more bool, 
 		err = nil
 	}
 	return found, more, err
-}
-
-// EventID returns the id of an event: the attribute of its JSON.
-func EventID(r *events.Record) string {
-	id, _ := Attributes(r)
-	return id
-}
-
-// Attributes returns the attributes id and source of an event.
-func Attributes(r *events.Record) (id, source string) {
-	var e struct {
-		ID     string `json:"id"`
-		Source string `json:"source"`
-	}
-	_ = json.Unmarshal(r.JSON.Bytes(), &e) // it is JSON
-	return e.ID, e.Source
 }
 
 // without returns a sorted or unsorted list without one value.

@@ -27,8 +27,15 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 		return
 	}
 	f.drop()
+	if r.Taken > 0 {
+		f.taken(j.cut(r.Taken))
+		f.s.Failures, f.s.Since = 0, time.Time{}
+	}
 	at := f.progressOf(j)
 	at.Repeat = len(j.batch.Items)
+	if r.First {
+		at.Repeat = 1
+	}
 	if f.s.Since.IsZero() {
 		f.s.Since = instant(begun)
 	}
@@ -43,10 +50,22 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 	case now.Sub(f.s.Since) >= f.o.Schedule.GiveUp:
 		f.giveUp(now, fmt.Sprintf("no success since %s: %s", events.FormatTime(f.s.Since), r.Reason))
 	case at.Refusals >= f.o.Schedule.Refusals:
+		if r.First && len(j.batch.Items) > 1 {
+			j = j.cut(1)
+		}
 		f.bury(j, r)
 		return
 	}
 	f.save()
+}
+
+// cut takes the first n items, which are less than all, off a job.
+func (j *job) cut(n int) *job {
+	first := *j
+	first.batch.Items, first.last = j.batch.Items[:n:n], false
+	first.upTo = first.batch.Items[n-1].Cursor
+	j.batch.Items = j.batch.Items[n:]
+	return &first
 }
 
 // progressOf returns the progress of the batch's source.

@@ -21,6 +21,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
@@ -44,6 +45,7 @@ type Config struct {
 	Book    *rulebook.Book          // policies and rules; nil: none, and none can be added
 	History *history.History        // past positions and visits; nil: none
 	Hooks   *hooks.Hooks            // nil: none
+	Sinks   *sinks.Sinks            // nil: none
 	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
@@ -234,6 +236,10 @@ func (a *API) v1() map[string]handler {
 		"POST /v1/webhooks/{id}/disable":       a.withHooks(a.disableWebhook),
 		"POST /v1/webhooks/{id}/replay":        a.withHooks(a.replayWebhook),
 		"GET /v1/webhooks/{id}/deadletters":    a.withHooks(a.getDeadLetters, "after", "limit"),
+		"GET /v1/sinks":                        plain(a.getSinks),
+		"POST /v1/sinks/{id}/retry":            plain(a.operateSink(sinks.Retry)),
+		"POST /v1/sinks/{id}/enable":           plain(a.operateSink(sinks.Enable)),
+		"POST /v1/sinks/{id}/disable":          plain(a.operateSink(sinks.Disable)),
 		"GET /v1/search":                       a.getSearch,
 		"POST /v1/search":                      a.postSearch,
 		"POST /v1/positions":                   a.postPositions,

@@ -13,37 +13,7 @@ import (
 )
 
 // State is the state of a webhook's deliveries.
-type State struct {
-	State   string           `json:"state"` // active, waiting for its next attempt, or disabled
-	Reason  string           `json:"reason,omitempty"`
-	At      time.Time        `json:"disabled_at,omitzero"`
-	Cursor  string           `json:"cursor"`
-	Lag     uint64           `json:"lag"`
-	Last    *deliver.Attempt `json:"last_attempt,omitempty"`
-	Next    time.Time        `json:"next_attempt,omitzero"`
-	Fails   int              `json:"failures"`
-	Since   time.Time        `json:"failing_since,omitzero"`
-	Sent    uint64           `json:"delivered"`
-	Letters int              `json:"dead_letters"`
-	Missed  uint64           `json:"missed"`
-	Replay  *deliver.Range   `json:"replay,omitempty"`
-	Again   int              `json:"replay_letters,omitempty"`
-}
-
-func stateOf(f *deliver.Follower) State {
-	s := f.Status()
-	state := State{
-		State: s.State, Reason: s.Reason, Cursor: s.Cursor, Lag: s.Lag, Last: s.Stored.Last, Fails: s.Stored.Failures, Since: s.Stored.Since,
-		Sent: s.Stored.Delivered, Letters: s.Letters, Missed: s.Stored.Missed, Replay: s.Stored.Replay, Again: len(s.Stored.Letters),
-	}
-	if s.State == deliver.StateWaiting {
-		state.Next = s.Stored.Next
-	}
-	if s.Stored.Disabled != nil {
-		state.At = s.Stored.Disabled.At
-	}
-	return state
-}
+type State = deliver.Report
 
 // operate does something with the follower of a webhook, and returns the webhook after it.
 func (h *Hooks) operate(ctx context.Context, id, action string, do func(n *entry) error) (*Shown, error) {

@@ -92,7 +92,7 @@ func (h *Hooks) find(id string) (*entry, error) {
 }
 
 func (n *entry) shown() *Shown {
-	return &Shown{Webhook: n.e.JSON(), File: n.file, State: stateOf(n.f), Tag: n.tag()}
+	return &Shown{Webhook: n.e.JSON(), File: n.file, State: n.f.Report(), Tag: n.tag()}
 }
 
 // tag names the state of a webhook. It does not follow from the secrets, which could be guessed by
