@@ -6,6 +6,7 @@ import (
 
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/deliver/sinks/natssink"
 	"paddock/internal/platform/deliver/sinks/ndjson"
 	"paddock/internal/process/strictyaml"
 )
@@ -22,7 +23,7 @@ type Sink struct {
 	deliver.Selection
 	Tile38  bool // events as notifications of Tile38
 	Enabled bool
-	Kind    string // of the end: file
+	Kind    string // of the end: file, nats
 
 	to interface{ String() string } // the settings of the end
 }
@@ -32,6 +33,8 @@ func (s *Sink) end() deliver.End {
 	switch c := s.to.(type) {
 	case *ndjson.Config:
 		return ndjson.New(c, s.Tile38)
+	case *natssink.Config:
+		return natssink.New(c, s.Tile38)
 	}
 	panic("sinks: an end that is not known") // readKind makes no other
 }
@@ -106,6 +109,7 @@ func readSink(n *strictyaml.Node) *Sink {
 // kinds holds the readers of the kinds of ends.
 var kinds = map[string]func(*strictyaml.Node) interface{ String() string }{
 	"file": func(n *strictyaml.Node) interface{ String() string } { return ndjson.Read(n) },
+	"nats": func(n *strictyaml.Node) interface{ String() string } { return natssink.Read(n) },
 }
 
 func kindNames() string {
