@@ -34,6 +34,7 @@ LDFLAGS = -X $(STAMP).linkedVersion=$(shell git describe --tags --always --dirty
 VENV    := .venv
 NATS_PY := nats-py==2.16.0
 HDRH_PY := hdrhistogram==0.10.8
+HOOKS_PY := standardwebhooks==1.1.0
 
 # Node 20.19 or later, which the dashboard's build tool needs.
 NODE_OK := $(shell node -e 'const [a, b] = process.versions.node.split(".").map(Number); \
@@ -341,11 +342,11 @@ ifneq ($(PADDOCK_PYTHON),)
 python:
 else
 python: ## Prepare the Python packages that the tests use.
-	@if [ "$$($(VENV)/bin/python -c 'import importlib.metadata as m; print(*(p + "==" + m.version(p) for p in ("nats-py", "hdrhistogram")))' 2>/dev/null)" = '$(NATS_PY) $(HDRH_PY)' ]; then exit 0; fi; \
+	@if [ "$$($(VENV)/bin/python -c 'import importlib.metadata as m; print(*(p + "==" + m.version(p) for p in ("nats-py", "hdrhistogram", "standardwebhooks")))' 2>/dev/null)" = '$(NATS_PY) $(HDRH_PY) $(HOOKS_PY)' ]; then exit 0; fi; \
 	if command -v python3 >/dev/null && python3 -m venv $(VENV) >/dev/null 2>&1 && \
-	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '$(NATS_PY)' '$(HDRH_PY)'; then exit 0; fi; \
+	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '$(NATS_PY)' '$(HDRH_PY)' '$(HOOKS_PY)'; then exit 0; fi; \
 	rm -rf $(VENV); \
-	$(call skip,PY,no Python with venv and $(NATS_PY) and $(HDRH_PY): the tests with them are left out)
+	$(call skip,PY,no Python with venv and $(NATS_PY), $(HDRH_PY) and $(HOOKS_PY): the tests with them are left out)
 endif
 
 # skip says what is left out, or fails where PADDOCK_REQUIRE_<name> asks for it.

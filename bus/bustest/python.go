@@ -12,10 +12,12 @@ import (
 
 // FindPython returns an interpreter that has nats-py: the one that
 // PADDOCK_PYTHON names, else python3.
-func FindPython() (string, error) {
+func FindPython() (string, error) { return findPython("nats") }
+
+func findPython(module string) (string, error) {
 	python := cmp.Or(os.Getenv("PADDOCK_PYTHON"), "python3")
-	if out, err := exec.Command(python, "-c", "import nats").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("no Python with nats-py (%s): %w %s", python, err, out)
+	if out, err := exec.Command(python, "-c", "import "+module).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("no Python with the module %s (%s): %w %s", module, python, err, out)
 	}
 	return python, nil
 }
@@ -24,7 +26,13 @@ func FindPython() (string, error) {
 // PADDOCK_REQUIRE_PY is 1.
 func Python(t testing.TB) string {
 	t.Helper()
-	python, err := FindPython()
+	return PythonWith(t, "nats")
+}
+
+// PythonWith is Python for another module than that of nats-py.
+func PythonWith(t testing.TB, module string) string {
+	t.Helper()
+	python, err := findPython(module)
 	if err != nil {
 		absent := t.Skip
 		if os.Getenv("PADDOCK_REQUIRE_PY") == "1" {

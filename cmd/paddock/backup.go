@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
-	"strings"
 
 	"paddock/internal/platform"
 	"paddock/internal/process/config"
@@ -16,36 +14,22 @@ import (
 
 // backupCmd writes a backup of a running platform.
 type backupCmd struct {
-	Output string `short:"o" required:"" placeholder:"FILE" help:"The file to write, a tar file; - is standard output."`
-	Server string `placeholder:"URL" default:"http://127.0.0.1:8080" help:"Address of the platform."`
-	Token  string `placeholder:"TOKEN" help:"The platform's token, if it has one (default $PADDOCK_HTTP_TOKEN)."`
+	Output  string `short:"o" required:"" placeholder:"FILE" help:"The file to write, a tar file; - is standard output."`
+	Secrets bool   `name:"with-secrets" help:"Also write the secrets of webhooks, with which their requests are signed."`
+	remote
 }
 
 // Run asks the platform for the backup.
 func (b *backupCmd) Run(ctx context.Context, c *console) (err error) {
-	address, err := url.JoinPath(b.Server, "v1/backup")
+	path := "v1/backup"
+	if b.Secrets {
+		path += "?secrets=1"
+	}
+	res, err := b.open(ctx, http.MethodPost, path, nil, nil)
 	if err != nil {
-		return usagef("--server %s: %w", b.Server, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
-	if err != nil {
-		return usagef("--server %s: %w", b.Server, err)
-	}
-	if b.Token == "" {
-		b.Token = os.Getenv("PADDOCK_HTTP_TOKEN")
-	}
-	if b.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+b.Token)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("%w: is the platform running there? --server names another address", err)
+		return err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 4096)) // only a help
-		return fmt.Errorf("%s: %s: %s", b.Server, res.Status, strings.TrimSpace(string(text)))
-	}
 	shown := c.progress()
 	defer shown.end()
 	n, err := writeOutput(c, b.Output, func(w io.Writer) error {

@@ -34,15 +34,16 @@ import (
 type cli struct {
 	globals
 
-	Demo    demoCmd    `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
-	Up      upCmd      `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
-	Check   checkCmd   `cmd:"" group:"platform" help:"Verify what a stopped platform has kept."`
-	Backup  backupCmd  `cmd:"" group:"platform" help:"Write a backup of a running platform."`
-	Restore restoreCmd `cmd:"" group:"platform" help:"Make a data directory of a backup."`
-	Export  exportCmd  `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
-	Import  importCmd  `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
-	Rules   rulesCmd   `cmd:"" group:"platform" help:"Check files of rules, and try them on recorded positions."`
-	Agent   agentCmd   `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
+	Demo     demoCmd     `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
+	Up       upCmd       `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
+	Check    checkCmd    `cmd:"" group:"platform" help:"Verify what a stopped platform has kept."`
+	Backup   backupCmd   `cmd:"" group:"platform" help:"Write a backup of a running platform."`
+	Restore  restoreCmd  `cmd:"" group:"platform" help:"Make a data directory of a backup."`
+	Export   exportCmd   `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
+	Import   importCmd   `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
+	Rules    rulesCmd    `cmd:"" group:"platform" help:"Check files of rules, and try them on recorded positions."`
+	Webhooks webhooksCmd `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
+	Agent    agentCmd    `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`

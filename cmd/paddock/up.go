@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"paddock/internal/platform"
+	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
@@ -67,7 +69,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if u.Watch != nil {
 		flags["sets.watch"] = strconv.FormatBool(*u.Watch)
 	}
-	cfg, tunnel, err := u.load(c, flags)
+	cfg, other, err := u.load(c, flags)
 	if err != nil {
 		return err
 	}
@@ -80,6 +82,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	defer stopKeys()
 	options := platform.Options{
 		Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, ReloadKeys: keys,
+		Webhooks: other.webhooks, Sinks: other.sinks,
 		Keys: func() ([]keyring.Key, error) {
 			again, _, err := u.load(c, flags)
 			if err != nil {
@@ -88,32 +91,48 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			return again.Access.Keys, nil
 		},
 	}
-	if tunnel != nil {
+	if other.tunnel != nil {
 		again, stop := hangups()
 		defer stop()
 		options.Tunnel = &tunneld.ServerOptions{
-			Settings: tunnel, File: u.Config, Hangups: again, Control: tunnelControl(),
+			Settings: other.tunnel, File: u.Config, Hangups: again, Control: tunnelControl(),
 			Reload: func() (*tunneld.Settings, error) {
-				_, tunnel, err := u.load(c, flags)
-				if err == nil && tunnel == nil {
+				_, other, err := u.load(c, flags)
+				if err == nil && other.tunnel == nil {
 					err = errors.New("the section tunnel is gone: that takes a restart")
 				}
-				return tunnel, err
+				return other.tunnel, err
 			},
 		}
 	}
 	return serve(ctx, c, options, nil)
 }
 
-// load reads the settings, and those of the tunnel, which are nil without a section tunnel.
-func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, tunnel *tunneld.Settings, err error) {
+// fileSections holds the sections of the file that only a file has; nil without them.
+type fileSections struct {
+	tunnel   *tunneld.Settings
+	webhooks *hooks.Settings
+	sinks    *sinks.Settings
+}
+
+// load reads the settings, and the sections that only a file has.
+func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, other fileSections, err error) {
 	cfg, err = loadConfig(c, config.Sources{File: u.Config, Flags: flags, Others: map[string]func(*strictyaml.Node){
-		"tunnel": func(n *strictyaml.Node) { tunnel = platform.ReadTunnel(n) },
+		"tunnel":   func(n *strictyaml.Node) { other.tunnel = platform.ReadTunnel(n) },
+		"webhooks": func(n *strictyaml.Node) { other.webhooks = hooks.Read(n) },
+		"sinks":    func(n *strictyaml.Node) { other.sinks = sinks.Read(n) },
 	}})
-	if tunnel != nil {
-		tunnel.Locate(filepath.Dir(u.Config))
+	if other.tunnel != nil {
+		other.tunnel.Locate(filepath.Dir(u.Config))
 	}
-	return cfg, tunnel, err
+	if other.webhooks != nil {
+		other.webhooks.Locate(filepath.Dir(u.Config))
+		other.webhooks.File = filepath.Base(u.Config)
+	}
+	if other.sinks != nil {
+		other.sinks.Locate(filepath.Dir(u.Config))
+	}
+	return cfg, other, err
 }
 
 // dataDir returns the directory of a setting of data.dir, or "" if nothing is kept.

@@ -20,10 +20,7 @@ import (
 const firstKey = "administrator"
 
 // storedKeys keeps the keys of the API in the journal.
-type storedKeys struct {
-	journal journal.Journal
-	audit   *audit.Log
-}
+type storedKeys struct{ journal journal.Journal }
 
 const keysName = "keys"
 
@@ -36,7 +33,23 @@ func (s storedKeys) Load() ([]byte, error) {
 }
 
 func (s storedKeys) Save(text []byte) error {
-	return s.journal.Put(append(s.audit.Take(), journal.Value{Name: keysName, Bytes: text})...)
+	return s.journal.Put(journal.Value{Name: keysName, Bytes: text})
+}
+
+// auditedJournal stores entries of the audit with the changes of others.
+type auditedJournal struct {
+	journal.Journal
+	audit *audit.Log
+}
+
+// Put implements [journal.Journal].
+func (a auditedJournal) Put(values ...journal.Value) error {
+	return a.Journal.Put(append(a.audit.Take(), values...)...)
+}
+
+// Change implements [journal.Journal].
+func (a auditedJournal) Change(remove []journal.Span, put ...journal.Value) error {
+	return a.Journal.Change(remove, append(a.audit.Take(), put...)...)
 }
 
 // openKeys reads the keys, and makes the first one.
@@ -44,7 +57,7 @@ func (p *Platform) openKeys(context.Context) (err error) {
 	var store keyring.Store
 	first := false
 	if p.journal != nil {
-		s := storedKeys{p.journal, p.audit}
+		s := storedKeys{auditedJournal{p.journal, p.audit}}
 		text, err := s.Load()
 		if err != nil {
 			return p.cfg.Failure("data.dir", err)
@@ -107,9 +120,6 @@ func (p *Platform) closeKeys(context.Context) error {
 func (p *Platform) keyRequired(address string) bool {
 	return p.cfg.Access.Required || listen.Check(address, false) != nil
 }
-
-// secretsDir returns the directory of secrets within a data directory. It is not part of a backup.
-func secretsDir(dir string) string { return filepath.Join(dir, "secrets") }
 
 // sessionSecret returns the secret under which browsers hold sessions: nil without a data
 // directory.

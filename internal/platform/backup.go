@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/journal"
 )
 
-// A backup is a tar file: the files of the journal below journal/, and the empty file complete as
-// the last one, without which a restore refuses it.
+// A backup is a tar file: the files of the journal below journal/, those of secrets below secrets/
+// if they were asked for, and the empty file complete as the last one, without which a restore
+// refuses it.
 const (
 	backupPrefix = "backup-" // of temporary directories in the data directory
 	complete     = "complete"
@@ -23,9 +25,9 @@ const (
 // ErrNoBackup is wrapped where a file is not a whole backup.
 var ErrNoBackup = errors.New("not a whole backup")
 
-// Backup writes a backup of the present state. Positions are accepted meanwhile; the files are
-// links, so it needs little space.
-func (p *Platform) Backup(ctx context.Context, w io.Writer) (err error) {
+// Backup writes a backup of the present state, with secrets or without. Positions are accepted
+// meanwhile; the files are links, so it needs little space.
+func (p *Platform) Backup(ctx context.Context, w io.Writer, secrets bool) (err error) {
 	dir, err := os.MkdirTemp(p.cfg.Data.Dir, backupPrefix)
 	if err != nil {
 		return err
@@ -42,6 +44,12 @@ func (p *Platform) Backup(ctx context.Context, w io.Writer) (err error) {
 	out := tar.NewWriter(w)
 	for _, e := range entries {
 		if err := errors.Join(ctx.Err(), addFile(out, filepath.Join(files, e.Name()), "journal/"+e.Name())); err != nil {
+			return err
+		}
+	}
+	if secrets {
+		err := addFile(out, filepath.Join(secretsDir(p.cfg.Data.Dir), hooks.SecretsFile), "secrets/"+hooks.SecretsFile)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
@@ -74,8 +82,9 @@ func removeUnfinished(dir string) error {
 	return err
 }
 
-// Restore makes a data directory of a backup. The directory must have no journal. The error wraps
-// ErrNoBackup if r is not a whole backup; nothing is left then.
+// Restore makes a data directory of a backup. The directory must have no journal, and for a backup
+// with secrets none of these. The error wraps ErrNoBackup if r is not a whole backup; nothing is
+// left then.
 func Restore(r io.Reader, dir string) (err error) {
 	to := journalDir(dir)
 	if _, err := os.Stat(to); err == nil {
@@ -92,10 +101,10 @@ func Restore(r io.Reader, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
 	files := journalDir(unfinished)
-	if err := os.Mkdir(files, 0o700); err != nil {
+	if err := errors.Join(os.Mkdir(files, 0o700), os.Mkdir(secretsDir(unfinished), 0o700)); err != nil {
 		return err
 	}
-	if err := extract(r, files); err != nil {
+	if err := extract(r, unfinished); err != nil {
 		return err
 	}
 	j, err := journal.Open(journal.Options{Dir: files, ReadOnly: true}) // is it one?
@@ -105,10 +114,29 @@ func Restore(r io.Reader, dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoBackup, err)
 	}
+	if err := restoreSecrets(unfinished, dir); err != nil {
+		return err
+	}
 	return os.Rename(files, to)
 }
 
-// extract writes the files of a backup into a directory, durably.
+// restoreSecrets moves the secrets of a backup into a data directory, if it has any.
+func restoreSecrets(unfinished, dir string) error {
+	from := filepath.Join(secretsDir(unfinished), hooks.SecretsFile)
+	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	to := filepath.Join(secretsDir(dir), hooks.SecretsFile)
+	if _, err := os.Stat(to); err == nil {
+		return fmt.Errorf("%s is there already: move it away, or restore into another directory", to)
+	}
+	if err := os.MkdirAll(secretsDir(dir), 0o700); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// extract writes the files of a backup into the directories of their names, durably.
 func extract(r io.Reader, dir string) error {
 	in := tar.NewReader(r)
 	for {
@@ -119,11 +147,12 @@ func extract(r io.Reader, dir string) error {
 		if h.Name == complete {
 			return nil
 		}
-		name, ok := strings.CutPrefix(h.Name, "journal/")
-		if !ok || name != filepath.Base(name) || !filepath.IsLocal(name) || h.Typeflag != tar.TypeReg {
+		below, name, _ := strings.Cut(h.Name, "/")
+		known := below == "journal" || below == "secrets" && name == hooks.SecretsFile
+		if !known || name != filepath.Base(name) || !filepath.IsLocal(name) || h.Typeflag != tar.TypeReg {
 			return fmt.Errorf("%w: it has %.64q", ErrNoBackup, h.Name)
 		}
-		if err := writeFile(in, filepath.Join(dir, name)); errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := writeFile(in, filepath.Join(dir, below, name)); errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("%w: it ends in the middle of %s", ErrNoBackup, h.Name)
 		} else if err != nil {
 			return err

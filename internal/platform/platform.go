@@ -2,11 +2,12 @@
 // start, and in which they drain. It is the only place where services meet.
 //
 //	doors (HTTP positions, bus pos.>, wire pos.update)
-//	  └─▶ ingest ─┬─▶ event log ─▶ HTTP and wire streams
+//	  └─▶ ingest ─┬─▶ event log ─▶ HTTP and wire streams, webhooks, sinks
 //	              └─▶ bus fence.>
 //
 // A drain follows the same way. The doors close first. Ingest then applies the accepted positions
-// and publishes their events. Then the log ends, and the streams with it. Then the bus writes the
+// and publishes their events. Then the log ends, and the streams with it; webhooks end after the
+// request under way, or when nothing is kept after all events. Then the bus writes the
 // pending bytes of its clients. So the events of every acknowledged position have been delivered to
 // all connected subscribers. The tunnel's visitors are finished before all of that, while the
 // clients that serve them are still connected.
@@ -32,6 +33,9 @@ import (
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
 	"paddock/internal/platform/busapi"
+	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
@@ -71,6 +75,10 @@ type Options struct {
 	// Tunnel configures the server side of the tunnel, on the connections of the wire door; the
 	// platform sets Agent and Logger. Nil: none.
 	Tunnel *tunneld.ServerOptions
+	// Webhooks are the webhooks of the configuration file. Nil: none; others come over the API.
+	Webhooks *hooks.Settings
+	// Sinks are the sinks of the configuration file. Nil: none.
+	Sinks *sinks.Settings
 	// AcceptLoss starts from a damaged journal with what can be read of it.
 	AcceptLoss bool
 	// Demo makes the dashboard explain itself.
@@ -85,6 +93,7 @@ type Options struct {
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
+	schedule    *deliver.Schedule                            // of webhooks and sinks; nil: theirs
 	openJournal func(journal.Options) (*journal.Disk, error) // nil: journal.Open
 }
 
@@ -110,6 +119,8 @@ type Platform struct {
 	parents      []geometry.MultiPolygon // of sets.parents
 	bus          *bus.Server
 	events       *events.Log
+	hooks        *hooks.Hooks
+	sinks        *sinks.Sinks
 	pipeline     *ingest.Pipeline
 	api          *httpapi.API
 	positions    *busapi.Positions
@@ -160,6 +171,8 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
+		{Name: "webhooks", Start: p.startHooks, Drain: func(ctx context.Context) error { return p.hooks.Drain(ctx) }},
+		{Name: "sinks", Start: p.startSinks, Drain: func(ctx context.Context) error { return p.sinks.Drain(ctx) }},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Run: p.tendJournal, Drain: p.drainIngest},
 		{Name: "expiry", Run: p.expireFences},
@@ -293,7 +306,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	}
 	p.api = httpapi.New(httpapi.Config{
 		Backup:  backup,
-		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history,
+		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
 		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),

@@ -107,7 +107,7 @@ func (r *Reader) older(dst []Record, until uint64) ([]Record, Gap) {
 		if rec.Cursor >= until || examined == scanLimit || len(dst) == cap(dst) || size >= batchBytes {
 			return false
 		}
-		if r.filter.Match(rec) {
+		if r.match(rec) {
 			dst = append(dst, *rec)
 			size += rec.JSON.Len()
 		}

@@ -53,9 +53,9 @@ func (l *Log) GapJSON(g Gap) []byte {
 
 // Reader follows the log from a position in it. It belongs to one goroutine.
 type Reader struct {
-	log    *Log
-	filter Filter
-	next   uint64 // cursor of the next record to look at
+	log   *Log
+	match func(*Record) bool // selects records, under the log's lock
+	next  uint64             // cursor of the next record to look at
 }
 
 // Latest returns the cursor of the newest record, 0 if there was none yet.
@@ -84,7 +84,12 @@ func (l *Log) oldestInMemory() uint64 {
 // all kept ones, preceded by a gap if some were dropped. A cursor beyond the log counts as the
 // latest.
 func (l *Log) Reader(after uint64, f Filter) *Reader {
-	return &Reader{log: l, filter: f, next: min(after, l.Latest()) + 1}
+	return l.ReaderOf(after, f.Match)
+}
+
+// ReaderOf is Reader for any condition, which is short: it is called under the log's lock.
+func (l *Log) ReaderOf(after uint64, match func(*Record) bool) *Reader {
+	return &Reader{log: l, match: match, next: min(after, l.Latest()) + 1}
 }
 
 // Tail returns the cursor after which the log keeps the newest n records in memory that f selects,
@@ -190,7 +195,7 @@ func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-ch
 		if r.next == l.next || len(dst) == cap(dst) || size >= batchBytes {
 			break
 		}
-		if rec := l.at(r.next); r.filter.Match(rec) {
+		if rec := l.at(r.next); r.match(rec) {
 			dst = append(dst, *rec)
 			size += rec.JSON.Len()
 		}

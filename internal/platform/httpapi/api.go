@@ -20,6 +20,8 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
+	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
@@ -43,6 +45,8 @@ type Config struct {
 
 	Book    *rulebook.Book          // policies and rules; nil: none, and none can be added
 	History *history.History        // past positions and visits; nil: none
+	Hooks   *hooks.Hooks            // nil: none
+	Sinks   *sinks.Sinks            // nil: none
 	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
@@ -67,8 +71,8 @@ type Config struct {
 	// find, at most most of each; nil: there is no tunnel.
 	Tunnel func(find string, most int) any
 
-	// Backup writes a backup of the present state; nil: nothing is kept.
-	Backup func(ctx context.Context, w io.Writer) error
+	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
+	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 
 	// Zeros stand for the defaults given here.
 	MaxSets      int           // bound for the creation of sets; 1,000
@@ -230,6 +234,20 @@ func (a *API) v1() map[string]handler {
 		"PUT /v1/rules/{id}":                   permit(keyring.RulesWrite, plain(a.putRule)),
 		"PATCH /v1/rules/{id}":                 permit(keyring.RulesWrite, plain(a.patchRule)),
 		"DELETE /v1/rules/{id}":                permit(keyring.RulesWrite, plain(a.deleteRule)),
+		"GET /v1/webhooks":                     permit(keyring.Admin, a.withHooks(a.getWebhooks, "after", "limit")),
+		"GET /v1/webhooks/{id}":                permit(keyring.Admin, a.withHooks(a.getWebhook)),
+		"PUT /v1/webhooks/{id}":                permit(keyring.Admin, a.withHooks(a.putWebhook)),
+		"PATCH /v1/webhooks/{id}":              permit(keyring.Admin, a.withHooks(a.patchWebhook)),
+		"DELETE /v1/webhooks/{id}":             permit(keyring.Admin, a.withHooks(a.deleteWebhook)),
+		"POST /v1/webhooks/{id}/retry":         permit(keyring.Admin, a.withHooks(a.retryWebhook)),
+		"POST /v1/webhooks/{id}/enable":        permit(keyring.Admin, a.withHooks(a.enableWebhook)),
+		"POST /v1/webhooks/{id}/disable":       permit(keyring.Admin, a.withHooks(a.disableWebhook)),
+		"POST /v1/webhooks/{id}/replay":        permit(keyring.Admin, a.withHooks(a.replayWebhook)),
+		"GET /v1/webhooks/{id}/deadletters":    permit(keyring.Admin, a.withHooks(a.getDeadLetters, "after", "limit")),
+		"GET /v1/sinks":                        permit(keyring.Admin, plain(a.getSinks)),
+		"POST /v1/sinks/{id}/retry":            permit(keyring.Admin, plain(a.operateSink(sinks.Retry))),
+		"POST /v1/sinks/{id}/enable":           permit(keyring.Admin, plain(a.operateSink(sinks.Enable))),
+		"POST /v1/sinks/{id}/disable":          permit(keyring.Admin, plain(a.operateSink(sinks.Disable))),
 		"GET /v1/search":                       permit(keyring.Lookup, a.getSearch),
 		"POST /v1/search":                      permit(keyring.Lookup, a.postSearch),
 		"POST /v1/positions":                   permit(keyring.PositionsWrite, a.postPositions),
@@ -242,7 +260,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
-		"POST /v1/backup":                      permit(keyring.Admin, plain(a.postBackup)),
+		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
 		"DELETE " + sessionPath:                plain(a.deleteSession),
 		"POST " + sessionPath:                  plain(a.postSession),
 		"GET /v1/audit":                        permit(keyring.Admin, a.getAudit),
@@ -253,6 +271,8 @@ func (a *API) v1() map[string]handler {
 		"DELETE /v1/keys/{name}":               permit(keyring.Admin, plain(a.deleteKey)),
 		"POST /v1/keys/{name}/secret":          permit(keyring.Admin, plain(a.postSecret)),
 		"GET /v1/openapi.json":                 plain(getOpenAPI),
+
+		"POST /v1/webhooks/{id}/deadletters/{cursor}/replay": permit(keyring.Admin, a.withHooks(a.replayDeadLetter)),
 	}
 }
 

@@ -28,6 +28,13 @@ func (b *backupWriter) Write(p []byte) (int, error) {
 // postBackup answers with a backup as a tar file. An answer that ends without its last chunk is not
 // whole.
 func (a *API) postBackup(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "secrets")
+	if err != nil {
+		return err
+	}
+	if s := q.Get("secrets"); s != "" && s != "0" && s != "1" {
+		return fail(http.StatusBadRequest, "query: secrets %.64q: use 0 or 1", s)
+	}
 	if a.cfg.Backup == nil {
 		return fail(http.StatusNotFound, "there is nothing to back up: this platform keeps nothing (--data off)")
 	}
@@ -36,7 +43,7 @@ func (a *API) postBackup(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer a.backup.Unlock()
 	b := &backupWriter{ResponseWriter: w, rc: http.NewResponseController(w), timeout: a.cfg.WriteTimeout}
-	err := a.cfg.Backup(r.Context(), b)
+	err = a.cfg.Backup(r.Context(), b, q.Get("secrets") == "1")
 	if err != nil && b.begun {
 		panic(http.ErrAbortHandler) // the client must not take it for a whole one
 	}

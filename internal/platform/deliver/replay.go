@@ -1,0 +1,178 @@
+package deliver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"paddock/internal/platform/events"
+)
+
+// The errors of requests to a follower.
+var (
+	// ErrNoLetter: there is no such dead letter, or its event is gone.
+	ErrNoLetter = errors.New("no such dead letter")
+	// ErrNothing: there is nothing to deliver again.
+	ErrNothing = errors.New("nothing was delivered there")
+)
+
+// nextReplay returns the next batch of what is delivered again, or nil if it turns out that there
+// is none.
+func (f *Follower) nextReplay() *job {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.s.Letters) > 0 {
+		if j := f.letterJob(f.s.Letters[0]); j != nil {
+			return j
+		}
+		f.s.Letters = f.s.Letters[1:] // its event is gone
+		f.save()
+		return nil
+	}
+	if f.s.Replay == nil {
+		return nil
+	}
+	if j := f.rangeJob(); j != nil {
+		return j
+	}
+	f.s.Replay = nil
+	f.save()
+	return nil
+}
+
+// letterJob returns the batch of a dead letter.
+func (f *Follower) letterJob(cursor uint64) *job {
+	records, gap := f.o.Log.ReaderOf(cursor-1, func(*events.Record) bool { return true }).TryNext(make([]events.Record, 0, 1))
+	if gap.Count() > 0 || len(records) == 0 || records[0].Cursor != cursor {
+		return nil
+	}
+	return &job{batch: Batch{Items: []Item{{Record: records[0]}}, Replay: true}, source: letter, upTo: cursor}
+}
+
+// rangeJob returns the next batch of a range, or nil at its end.
+func (f *Follower) rangeJob() *job {
+	after, to := f.locate(f.s.Replay.After), f.locate(f.s.Replay.To)
+	size := f.c.Batch
+	if f.s.Again.Repeat > 0 {
+		size = min(size, f.s.Again.Repeat)
+	}
+	reader := f.o.Log.ReaderOf(after, f.c.Selector.match)
+	j := &job{batch: Batch{Replay: true}, source: ranged}
+	for len(j.batch.Items) == 0 && reader.Position() < to {
+		records, gap := reader.TryNext(make([]events.Record, 0, size))
+		if len(records) == 0 && gap.Count() == 0 {
+			break
+		}
+		for i := range records {
+			if records[i].Cursor <= to && f.c.Selector.ofRules(&records[i]) {
+				j.batch.Items = append(j.batch.Items, Item{Record: records[i]})
+			}
+		}
+	}
+	if len(j.batch.Items) == 0 {
+		return nil
+	}
+	j.upTo = reader.Position()
+	j.last = j.upTo >= to
+	return j
+}
+
+// Retry ends a pause.
+func (f *Follower) Retry() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.s.Next = time.Time{}
+	f.pokeLocked()
+}
+
+// Enable lets a disabled follower go on where it was. It reports whether it was disabled.
+func (f *Follower) Enable() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was := f.s.Disabled != nil
+	f.s.Disabled, f.s.Since, f.s.Next, f.s.Failures = nil, time.Time{}, time.Time{}, 0
+	f.save()
+	f.pokeLocked()
+	return was
+}
+
+// Disable stops a follower for a reason. One that is disabled keeps its reason.
+func (f *Follower) Disable(reason string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.s.Disabled == nil {
+		f.s.Disabled = &Disabled{At: instant(time.Now()), Reason: reason}
+	}
+	f.save()
+	f.pokeLocked()
+}
+
+// Replay delivers the events behind a cursor again that were delivered before, in place of an
+// earlier replay. It returns how many events there are at most. The error is ErrNothing.
+func (f *Follower) Replay(after uint64) (uint64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	after = max(after, f.o.Log.Oldest()-1)
+	if after >= f.cursor {
+		return 0, fmt.Errorf("%w: the events behind that cursor or time are still to come", ErrNothing)
+	}
+	f.s.Replay = &Range{After: f.o.Log.Cursor(after), To: f.o.Log.Cursor(f.cursor)}
+	f.s.Again = progress{}
+	f.save()
+	f.pokeLocked()
+	return f.cursor - after, nil
+}
+
+// ReplayLetter delivers a dead letter again. The error is ErrNoLetter.
+func (f *Follower) ReplayLetter(cursor uint64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, there := slices.BinarySearch(f.letters, cursor); !there || f.letterJob(cursor) == nil {
+		return ErrNoLetter
+	}
+	if !slices.Contains(f.s.Letters, cursor) {
+		f.s.Letters = append(f.s.Letters, cursor)
+	}
+	f.s.Again = progress{}
+	f.save()
+	f.pokeLocked()
+	return nil
+}
+
+// The states of a follower.
+const (
+	StateActive   = "active"
+	StateWaiting  = "waiting" // for its next attempt
+	StateDisabled = "disabled"
+)
+
+// Status is the present state of a follower.
+type Status struct {
+	State   string
+	Reason  string // of StateDisabled
+	Cursor  string
+	Lag     uint64 // events behind the cursor, selected or not
+	Stored  State
+	Letters int
+}
+
+// Status returns the present state.
+func (f *Follower) Status() Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := Status{
+		State: StateActive, Stored: f.s, Letters: len(f.letters),
+		Cursor: f.o.Log.Cursor(f.cursor), Lag: f.o.Log.Latest() - min(f.cursor, f.o.Log.Latest()),
+	}
+	s.Stored.Letters = slices.Clone(f.s.Letters)
+	switch {
+	case f.s.Disabled != nil:
+		s.State, s.Reason = StateDisabled, f.s.Disabled.Reason
+	case !f.c.Enabled:
+		s.State, s.Reason = StateDisabled, "enabled is false"
+	case f.s.Next.After(time.Now()):
+		s.State = StateWaiting
+	}
+	return s
+}

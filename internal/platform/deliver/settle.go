@@ -1,0 +1,143 @@
+package deliver
+
+import (
+	"fmt"
+	"time"
+
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
+)
+
+// maxReason bounds the reason of an attempt, in bytes.
+const maxReason = 256
+
+// settle draws the consequences of an attempt.
+func (f *Follower) settle(j *job, r Result, begun time.Time) {
+	f.o.Counts.attempts[r.Verdict].Add(1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(r.Reason) > maxReason {
+		r.Reason = r.Reason[:maxReason]
+	}
+	now := time.Now()
+	f.s.Last = &Attempt{At: instant(begun), Outcome: r.Verdict.String(), Status: r.Status, Reason: r.Reason, Events: len(j.batch.Items), Millis: now.Sub(begun).Milliseconds()}
+	if r.Verdict == Delivered {
+		f.s.Failures, f.s.Since, f.s.Next = 0, time.Time{}, time.Time{}
+		f.taken(j)
+		return
+	}
+	f.drop()
+	if r.Taken > 0 {
+		f.taken(j.cut(r.Taken))
+		f.s.Failures, f.s.Since = 0, time.Time{}
+	}
+	at := f.progressOf(j)
+	at.Repeat = len(j.batch.Items)
+	if r.First {
+		at.Repeat = 1
+	}
+	if f.s.Since.IsZero() {
+		f.s.Since = instant(begun)
+	}
+	f.s.Failures++
+	f.s.Next = instant(now.Add(f.o.Schedule.wait(f.s.Failures, r.After) + time.Millisecond - 1))
+	if r.Verdict == Refused {
+		at.Refusals++
+	}
+	switch {
+	case r.Verdict == Gone:
+		f.giveUp(now, r.Reason)
+	case now.Sub(f.s.Since) >= f.o.Schedule.GiveUp:
+		f.giveUp(now, fmt.Sprintf("no success since %s: %s", events.FormatTime(f.s.Since), r.Reason))
+	case at.Refusals >= f.o.Schedule.Refusals:
+		if r.First && len(j.batch.Items) > 1 {
+			j = j.cut(1)
+		}
+		f.bury(j, r)
+		return
+	}
+	f.save()
+}
+
+// cut takes the first n items, which are less than all, off a job.
+func (j *job) cut(n int) *job {
+	first := *j
+	first.batch.Items, first.last = j.batch.Items[:n:n], false
+	first.upTo = first.batch.Items[n-1].Cursor
+	j.batch.Items = j.batch.Items[n:]
+	return &first
+}
+
+// progressOf returns the progress of the batch's source.
+func (f *Follower) progressOf(j *job) *progress {
+	if j.source == live {
+		return &f.s.Live
+	}
+	return &f.s.Again
+}
+
+// taken moves on behind a batch that was delivered.
+func (f *Follower) taken(j *job) {
+	var remove []journal.Span
+	for i := range j.batch.Items {
+		switch it := &j.batch.Items[i]; {
+		case it.Gap != nil:
+			f.s.Missed += it.Gap.Count()
+		case j.source == live:
+			f.s.Delivered++
+		case j.source == letter:
+			remove = f.removeLetter(it.Cursor, remove)
+		}
+	}
+	f.advance(j)
+	f.change(remove)
+}
+
+// advance moves on behind a batch.
+func (f *Follower) advance(j *job) {
+	*f.progressOf(j) = progress{}
+	switch j.source {
+	case live:
+		f.cursor = max(f.cursor, j.upTo)
+	case ranged:
+		if f.s.Replay != nil { // else it was cancelled
+			f.s.Replay.After = f.o.Log.Cursor(j.upTo)
+			if j.last {
+				f.s.Replay = nil
+			}
+		}
+	case letter:
+		f.s.Letters = without(f.s.Letters, j.upTo)
+	}
+}
+
+// bury makes dead letters of a refused batch, and moves on behind it.
+func (f *Follower) bury(j *job, r Result) {
+	var put []journal.Value
+	var remove []journal.Span
+	for i := range j.batch.Items {
+		it := &j.batch.Items[i]
+		if it.Gap != nil {
+			f.s.Missed += it.Gap.Count()
+			continue
+		}
+		if j.source == live {
+			f.s.Dead++
+		}
+		put = append(put, f.addLetter(it, r, f.progressOf(j).Refusals))
+	}
+	remove = f.trimLetters(remove)
+	f.advance(j)
+	f.s.Failures, f.s.Next = 0, time.Time{} // the next batch may please; f.s.Since stays
+	f.change(remove, put...)
+	f.o.Logger.Warn("events were refused, and are dead letters", "to", f.o.Name, "events", len(put), "status", r.Status, "reason", r.Reason)
+}
+
+// giveUp disables the end.
+func (f *Follower) giveUp(now time.Time, reason string) {
+	f.s.Disabled = &Disabled{At: instant(now), Reason: reason}
+	f.o.Logger.Error("a delivery is disabled until it is enabled again", "to", f.o.Name, "reason", reason)
+	if f.o.GivenUp != nil {
+		f.o.GivenUp(f.o.Name, reason)
+	}
+}

@@ -1,0 +1,260 @@
+// Package natssink publishes events to a server of the NATS protocol, or into a stream of its
+// JetStream.
+//
+// To a server the events of a batch count as taken once it has answered a PING behind them. Into a
+// stream they count once it has acknowledged each of them; the header Nats-Msg-Id is the id of the
+// event, by which the stream drops repeats within its window of duplicates.
+package natssink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"paddock/internal/platform/deliver"
+	"paddock/internal/process/config"
+	"paddock/internal/process/strictyaml"
+)
+
+// timeout bounds a batch: from the connection to the last acknowledgement.
+const timeout = 10 * time.Second
+
+// Config is the section nats of a sink.
+type Config struct {
+	URL       string // of a server, or several with commas
+	Prefix    string // of subjects, as events. ; "": they are those of the platform's bus
+	JetStream bool
+	User      string
+	Password  config.Secret
+	Token     config.Secret
+	Creds     string // file of credentials; "": none
+	RootCA    string // PEM file; "": the system's
+}
+
+// Read reads the section. Faults are those of the file.
+func Read(n *strictyaml.Node) *Config {
+	c := &Config{}
+	secret := func(s string) (config.Secret, error) { return config.Secret(s), nil }
+	plain := func(s string) (string, error) { return s, nil }
+	strictyaml.Fields{
+		"url": strictyaml.Into(&c.URL, checkURL), "prefix": strictyaml.Into(&c.Prefix, checkPrefix),
+		"jetstream": strictyaml.Into(&c.JetStream, strictyaml.Either("false", "true")),
+		"user":      strictyaml.Into(&c.User, plain), "password": strictyaml.Into(&c.Password, secret), "token": strictyaml.Into(&c.Token, secret),
+		"creds": strictyaml.Into(&c.Creds, plain), "root_ca": strictyaml.Into(&c.RootCA, plain),
+	}.Read(n, "nats")
+	if c.URL == "" {
+		n.Fault("nats: url is missing")
+	}
+	return c
+}
+
+func checkURL(text string) (string, error) {
+	for part := range strings.SplitSeq(text, ",") {
+		u, err := url.Parse(strings.TrimSpace(part))
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls":
+			return "", errors.New("want nats://host:port or tls://host:port, several with commas")
+		case u.User != nil:
+			return "", errors.New("a name or password in it would be shown: use user and password, or token")
+		}
+	}
+	return text, nil
+}
+
+// checkPrefix checks the beginning of subjects: tokens, each with a dot behind it.
+func checkPrefix(text string) (string, error) {
+	tokens := strings.Split(text, ".")
+	for i, token := range tokens {
+		last := i == len(tokens)-1
+		if (token == "") != last || strings.ContainsAny(token, " \t\r\n*>") {
+			return "", fmt.Errorf("%q: want tokens as events. with a dot behind each", text)
+		}
+	}
+	return text, nil
+}
+
+// Locate makes relative paths those below the directory of the configuration file.
+func (c *Config) Locate(dir string) {
+	for _, path := range []*string{&c.Creds, &c.RootCA} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+}
+
+func (c *Config) String() string {
+	if c.JetStream {
+		return c.URL + " (JetStream) " + c.Prefix + "fence.>"
+	}
+	return c.URL + " " + c.Prefix + "fence.>"
+}
+
+// End is a server as the end of a follower.
+type End struct {
+	c       Config
+	tile38  bool
+	timeout time.Duration
+	conn    *nats.Conn    // nil: the next batch connects
+	lost    chan struct{} // closed when conn has ended
+	stream  jetstream.JetStream
+}
+
+// New returns the end for a server, with events as notifications of Tile38 if tile38 is set.
+func New(c *Config, tile38 bool) *End { return &End{c: *c, tile38: tile38, timeout: timeout} }
+
+// Close implements [deliver.End].
+func (e *End) Close() {
+	if e.conn != nil {
+		e.conn.Close()
+		e.conn = nil
+	}
+}
+
+// connect connects, unless there is a connection.
+func (e *End) connect() (err error) {
+	if e.conn != nil && e.conn.IsConnected() {
+		return nil
+	}
+	e.Close()
+	lost := make(chan struct{})
+	e.lost = lost
+	options := []nats.Option{nats.Name("paddock"), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(lost) }), nats.Timeout(e.timeout / 2), nats.PingInterval(20 * time.Second)}
+	if e.c.User != "" {
+		options = append(options, nats.UserInfo(e.c.User, string(e.c.Password)))
+	}
+	if e.c.Token != "" {
+		options = append(options, nats.Token(string(e.c.Token)))
+	}
+	if e.c.Creds != "" {
+		options = append(options, nats.UserCredentials(e.c.Creds))
+	}
+	if e.c.RootCA != "" {
+		options = append(options, nats.RootCAs(e.c.RootCA))
+	}
+	if e.conn, err = nats.Connect(e.c.URL, options...); err != nil {
+		return err
+	}
+	e.stream, err = jetstream.New(e.conn)
+	return err
+}
+
+// Send implements [deliver.End].
+func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	if err := e.connect(); err != nil {
+		e.Close()
+		return failed(err)
+	}
+	if e.c.JetStream {
+		return e.intoStream(ctx, b)
+	}
+	for i := range b.Items {
+		if err := e.conn.PublishMsg(e.message(&b.Items[i])); err != nil {
+			return e.stopped(ctx, i, err)
+		}
+	}
+	if err := e.conn.FlushWithContext(ctx); err != nil {
+		e.Close()
+		return failed(err)
+	}
+	return deliver.Result{}
+}
+
+// stopped is the result of a batch whose item i was not published. The items before it are.
+func (e *End) stopped(ctx context.Context, i int, err error) deliver.Result {
+	r := judge(err)
+	if flushErr := e.conn.FlushWithContext(ctx); flushErr != nil {
+		e.Close()
+		return failed(flushErr)
+	}
+	r.Taken = i
+	return r
+}
+
+// intoStream publishes a batch into a stream, and waits for all acknowledgements.
+func (e *End) intoStream(ctx context.Context, b *deliver.Batch) deliver.Result {
+	acks := make([]jetstream.PubAckFuture, 0, len(b.Items))
+	var publishErr error
+	for i := range b.Items {
+		ack, err := e.stream.PublishMsgAsync(e.message(&b.Items[i]))
+		if publishErr = err; err != nil {
+			break
+		}
+		acks = append(acks, ack)
+	}
+	for i, ack := range acks {
+		var err error
+		select {
+		case <-ack.Ok():
+			continue
+		case err = <-ack.Err():
+		case <-e.lost: // which the acknowledgement is not told
+			err = nats.ErrConnectionClosed
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		r := judge(err)
+		r.Taken = i
+		if r.Verdict == deliver.Failed {
+			e.Close()
+		}
+		return r
+	}
+	if publishErr != nil {
+		r := judge(publishErr)
+		r.Taken = len(acks)
+		return r
+	}
+	return deliver.Result{}
+}
+
+// message returns an item as a message.
+func (e *End) message(it *deliver.Item) *nats.Msg {
+	m := nats.NewMsg(e.c.Prefix + subject(it))
+	m.Header.Set(jetstream.MsgIDHeader, it.MessageID())
+	if e.tile38 {
+		m.Data = it.AppendTile38(nil)
+	} else {
+		m.Data = it.AppendCloudEvent(nil)
+		m.Header.Set("Content-Type", "application/cloudevents+json")
+	}
+	return m
+}
+
+// subject returns the subject of an item on the platform's bus. There is none for a gap, so it gets
+// one that no set has.
+func subject(it *deliver.Item) string {
+	if it.Gap != nil {
+		return "fence._gap"
+	}
+	return it.Subject
+}
+
+func failed(err error) deliver.Result {
+	return deliver.Result{Verdict: deliver.Failed, Reason: err.Error()}
+}
+
+// badRequest is the status of an API error about the message itself, such as one that is too long
+// for the stream.
+const badRequest = 400
+
+// judge draws the verdict of an error about one message.
+func judge(err error) deliver.Result {
+	r := failed(err)
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		r.Status = api.Code
+	}
+	if errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject) || r.Status == badRequest {
+		r.Verdict, r.First = deliver.Refused, true
+	}
+	return r
+}

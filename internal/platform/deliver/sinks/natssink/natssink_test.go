@@ -1,0 +1,152 @@
+package natssink
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+
+	"paddock/bus"
+	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/events"
+	"paddock/internal/process/strictyaml"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+// startBus starts our own server of the protocol. lab/compare has the tests with nats-server.
+func startBus(t *testing.T, change func(c *bus.Config)) *bus.Server {
+	t.Helper()
+	c := bus.Config{Host: "127.0.0.1", Port: -1, MaxPayload: 4096, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	if change != nil {
+		change(&c)
+	}
+	s, err := bus.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func itemOf(id, body string) deliver.Item {
+	return deliver.Item{Record: events.Record{
+		Subject: "fence.depots.north.enter.default." + id, JSON: events.Plain([]byte(`{"id":"` + id + `/1","source":"/sets/depots"` + body + `}`)),
+	}}
+}
+
+// Events have their subjects behind the prefix, and their ids in a header. A batch that stops at an
+// event that is too long has delivered the events before it.
+func TestPublishes(t *testing.T) {
+	s := startBus(t, func(c *bus.Config) { c.Token = "t0ken" })
+	defer func() { _ = s.Shutdown(t.Context()) }()
+	at := "nats://" + s.Addr().String()
+	nc, err := nats.Connect(at, nats.Token("t0ken"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	sub, err := nc.SubscribeSync("site.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	e := New(&Config{URL: at, Prefix: "site.", Token: "t0ken"}, false)
+	defer e.Close()
+	b := &deliver.Batch{Items: []deliver.Item{
+		itemOf("v1", ""), itemOf("v2", `,"x":"`+strings.Repeat("x", 8192)+`"`), itemOf("v3", ""),
+	}}
+	r := e.Send(t.Context(), b)
+	if r.Verdict != deliver.Refused || r.Taken != 1 || !r.First || !strings.Contains(r.Reason, "maximum payload") {
+		t.Fatalf("%+v", r)
+	}
+	gap := deliver.Item{Record: events.Record{Cursor: 9}, Gap: &events.Gap{From: 7, To: 9}}
+	if r := e.Send(t.Context(), &deliver.Batch{Items: []deliver.Item{b.Items[2], gap}}); r.Verdict != deliver.Delivered {
+		t.Fatalf("%+v", r)
+	}
+	for _, want := range []string{"site.fence.depots.north.enter.default.v1 v1/1", "site.fence.depots.north.enter.default.v3 v3/1", "site.fence._gap gap/9"} {
+		m, err := sub.NextMsg(patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Subject + " " + m.Header.Get("Nats-Msg-Id"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A server that is not there, or that asks for a token, has failed. Once it is there the events
+// come to it, also when it was replaced meanwhile.
+func TestFails(t *testing.T) {
+	s := startBus(t, nil)
+	at := s.Addr().String()
+	e := New(&Config{URL: "nats://" + at}, true)
+	defer e.Close()
+	b := &deliver.Batch{Items: []deliver.Item{itemOf("v1", "")}}
+	if r := e.Send(t.Context(), b); r.Verdict != deliver.Delivered {
+		t.Fatalf("%+v", r)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for r := e.Send(t.Context(), b); r.Verdict != deliver.Failed; r = e.Send(t.Context(), b) { // it may not know at once
+		if r.Verdict != deliver.Delivered {
+			t.Fatalf("%+v", r)
+		}
+	}
+	var host string
+	var port int
+	if _, err := fmt.Sscanf(strings.Replace(at, ":", " ", 1), "%s %d", &host, &port); err != nil {
+		t.Fatal(err)
+	}
+	s = startBus(t, func(c *bus.Config) { c.Port, c.Token = port, "t0ken" })
+	if r := e.Send(t.Context(), b); r.Verdict != deliver.Failed || !strings.Contains(strings.ToLower(r.Reason), "authorization") {
+		t.Errorf("%+v", r)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s = startBus(t, func(c *bus.Config) { c.Port = port })
+	if r := e.Send(t.Context(), b); r.Verdict != deliver.Delivered {
+		t.Errorf("%+v", r)
+	}
+	// A server without JetStream takes nothing into a stream.
+	js := New(&Config{URL: "nats://" + at, JetStream: true}, false)
+	defer js.Close()
+	if r := js.Send(t.Context(), b); r.Verdict != deliver.Failed || r.Taken != 0 {
+		t.Errorf("%+v", r)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The section has its faults with their places, and its secrets are not shown.
+func TestRead(t *testing.T) {
+	file, root := strictyaml.Parse("p.yaml", []byte("url: nats://a:4222, tls://b:4222\nprefix: a.b.\njetstream: true\nuser: u\npassword: hunter2\ncreds: c.creds\n"))
+	c := Read(root)
+	c.Locate("/etc")
+	if err := file.Err(); err != nil || !c.JetStream || c.Creds != "/etc/c.creds" || strings.Contains(fmt.Sprintf("%+v %v", *c, c), "hunter2") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for text, want := range map[string]string{
+		"url: http://a": "want nats://host:port", "url: nats://u:p@a:1": "would be shown", "url: nats://a:1\nprefix: a": "want tokens", "url: nats://a:1\nprefix: a.*.": "want tokens",
+		"prefix: a..": "want tokens", "jetstream: 1": "neither false nor true", "user: u": "url is missing",
+	} {
+		file, root := strictyaml.Parse("p.yaml", []byte(text+"\n"))
+		if Read(root); !strings.Contains(fmt.Sprint(file.Err()), want) {
+			t.Errorf("%q: %v", text, file.Err())
+		}
+	}
+}

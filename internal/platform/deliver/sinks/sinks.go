@@ -1,0 +1,180 @@
+// Package sinks delivers events to the brokers and files that the configuration file names. Each
+// sink is a [deliver.Follower] as a webhook is one, with another end.
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"paddock/fence/track/rule"
+	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
+)
+
+// prefix begins the names of the stored values.
+const prefix = "sink/"
+
+// batch is the number of events that a sink gets at once.
+const batch = 256
+
+// Schedule is that of sinks: a broker of one's own is tried more often, and never given up.
+func Schedule() *deliver.Schedule {
+	s := deliver.Default()
+	s.Waits = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute}
+	s.GiveUp = 1 << 62
+	return s
+}
+
+// Options configure Open.
+type Options struct {
+	Settings *Settings // nil: none
+	Log      *events.Log
+	Store    deliver.Store
+	Keeps    bool // the store and the log outlive the process
+	Logger   *slog.Logger
+	Rules    func() *rule.Table // the present rules; nil: none
+	Schedule *deliver.Schedule  // nil: that of Schedule
+}
+
+// Sinks is the sinks of a platform. It is safe for concurrent use.
+type Sinks struct {
+	all       []*running // by id
+	counts    deliver.Counts
+	cancel    context.CancelFunc
+	followers sync.WaitGroup
+}
+
+// running is a sink with its follower.
+type running struct {
+	*Sink
+	f *deliver.Follower
+}
+
+// ErrUnknown is wrapped where there is no sink of an id.
+var ErrUnknown = errors.New("no such sink")
+
+// Open returns the sinks, which begin to deliver. The error is one of the store.
+func Open(o Options) (*Sinks, error) {
+	if o.Settings == nil {
+		o.Settings = &Settings{}
+	}
+	if o.Schedule == nil {
+		o.Schedule = Schedule()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Sinks{cancel: cancel}
+	err := forgetOthers(o.Store, o.Settings)
+	for _, sink := range o.Settings.Sinks {
+		if err != nil {
+			break
+		}
+		var f *deliver.Follower
+		f, err = deliver.New(deliver.Options{
+			Name: prefix + sink.ID, Log: o.Log, Store: o.Store, Keeps: o.Keeps, Schedule: o.Schedule, Logger: o.Logger, Counts: &s.counts,
+		}, deliver.Config{End: sink.end(), Selector: deliver.NewSelector(&sink.Selection, o.Rules), Batch: batch, Enabled: sink.Enabled})
+		if err == nil {
+			s.all = append(s.all, &running{sink, f})
+			s.followers.Go(func() { f.Run(ctx) })
+		}
+	}
+	if err != nil {
+		s.end()
+		return nil, err
+	}
+	return s, nil
+}
+
+// forgetOthers removes the state of sinks that have gone from the file.
+func forgetOthers(store deliver.Store, settings *Settings) error {
+	known, gone := map[string]bool{}, map[string]bool{}
+	for _, sink := range settings.Sinks {
+		known[sink.ID] = true
+	}
+	err := store.Values(prefix, prefix, func(v journal.Value) error {
+		if id := idOf(v.Name); !known[id] {
+			gone[id] = true
+		}
+		return nil
+	})
+	for id := range gone {
+		err = errors.Join(err, deliver.Forget(store, prefix+id))
+	}
+	return err
+}
+
+// Drain ends all deliveries, as [deliver.Follower.Drain] does, in half of the time that is left.
+func (s *Sinks) Drain(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	var drains sync.WaitGroup
+	for _, r := range s.all {
+		drains.Go(func() { _ = r.f.Drain(ctx) }) // what is cut comes again, or is lost with the process
+	}
+	drains.Wait()
+	s.end()
+	return nil
+}
+
+func (s *Sinks) end() {
+	s.cancel()
+	s.followers.Wait()
+}
+
+// Shown is a sink as it is answered.
+type Shown struct {
+	ID     string         `json:"id"`
+	Kind   string         `json:"kind"`
+	To     string         `json:"to"` // without secrets
+	Events string         `json:"events"`
+	State  deliver.Report `json:"state"`
+}
+
+// List lists the sinks by their ids.
+func (s *Sinks) List() []Shown {
+	list := []Shown{}
+	for _, r := range s.all {
+		list = append(list, r.shown())
+	}
+	return list
+}
+
+func (r *running) shown() Shown {
+	return Shown{ID: r.ID, Kind: r.Kind, To: r.to.String(), Events: r.Selection.String(), State: r.f.Report()}
+}
+
+// The operations on a sink.
+const (
+	Retry   = "retry"   // end the pause after a failure
+	Enable  = "enable"  // go on after Disable
+	Disable = "disable" // stop until it is enabled
+)
+
+// Operate does an operation, and returns the sink after it. The error wraps ErrUnknown.
+func (s *Sinks) Operate(id, operation string) (Shown, error) {
+	for _, r := range s.all {
+		if r.ID != id {
+			continue
+		}
+		switch operation {
+		case Retry:
+			r.f.Retry()
+		case Enable:
+			r.f.Enable()
+		case Disable:
+			r.f.Disable("by request")
+		}
+		return r.shown(), nil
+	}
+	return Shown{}, fmt.Errorf("%w: %.64q", ErrUnknown, id)
+}
+
+// Attempts returns the number of attempts with a verdict since the start.
+func (s *Sinks) Attempts(v deliver.Verdict) uint64 { return s.counts.Attempts(v) }
