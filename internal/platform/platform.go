@@ -33,6 +33,7 @@ import (
 	"paddock/internal/netio/plainhttp"
 	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
@@ -87,6 +88,7 @@ type Platform struct {
 	log  *slog.Logger
 
 	registry     *prometheus.Registry
+	doors        doors.Doors
 	catalog      *fence.Catalog
 	journal      *journal.Disk    // nil: the state ends with the process
 	history      *history.History // in the journal; nil: none
@@ -257,7 +259,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
-		Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
+		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
 		Tunnel: p.overview(),
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated())
@@ -265,7 +267,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		return p.listenError("http.listen", err)
 	}
 	p.listener = listen.Limit(listener, p.cfg.Limits.Connections)
-	p.positions, err = busapi.OpenPositions(p.pipeline, p.bus.Local("positions"), maxAhead)
+	p.positions, err = busapi.OpenPositions(p.pipeline, p.bus.Local("positions"), maxAhead, p.doors.Open("bus"))
 	if err != nil {
 		return errors.Join(err, p.listener.Close())
 	}
@@ -283,6 +285,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	p.server = httpapi.NewServer(p.api, p.log)
 	registerHTTP(p.registry, p.listener, p.server, p.api, p.catalog)
 	registerSets(p.registry, p.sets)
+	p.registry.MustRegister(&p.doors)
 	p.log.Info("http listening", "url", p.URL())
 	if p.catalog.Len() == 0 {
 		p.log.Info("no fences yet: start with --sets DIR, or PUT a GeoJSON file", "example", "curl -T FILE "+p.URL()+"v1/sets/NAME")

@@ -38,7 +38,7 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		return p.listenError("wire.listen", err)
 	}
 	config := wireapi.Config{
-		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events, Logger: p.log,
+		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events, Logger: p.log, Door: p.doors.Open("wire"),
 		Token: string(c.Token), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
 		MaxLarge: wireapi.LargeAtOnce * int64(p.cfg.Limits.Body), MaxConns: c.MaxConnections,
 		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,

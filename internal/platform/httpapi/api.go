@@ -21,6 +21,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
@@ -40,6 +41,7 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 
+	Doors   *doors.Doors            // counts positions by interface; nil: none are counted
 	Book    *rulebook.Book          // policies and rules; nil: none, and none can be added
 	History *history.History        // past positions and visits; nil: none
 	Files   func() directory.Status // state of the sets' files; nil: none
@@ -86,6 +88,7 @@ func (c Config) withDefaults() Config {
 type API struct {
 	cfg     Config
 	access  *access.Guard
+	door    *doors.Door // of POST /v1/positions
 	handler http.Handler
 	live    *liveHub
 	memory  *budget.Budget
@@ -111,7 +114,7 @@ func New(cfg Config) *API {
 	if cfg.Book == nil {
 		cfg.Book = rulebook.New(track.Policy{})
 	}
-	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), door: cfg.Doors.Open("http"), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
 	a.rules = ruleapi.Rules{Book: cfg.Book, Catalog: cfg.Catalog, Refusing: cfg.Pipeline.Refusing, Settle: cfg.Pipeline.Settle}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
@@ -121,7 +124,7 @@ func New(cfg Config) *API {
 
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.limitBody(w, r)
-	a.handler.ServeHTTP(w, r)
+	a.handler.ServeHTTP(w, cutKey(r))
 }
 
 // Drain makes /readyz answer 503, so that load balancers choose another server.
@@ -233,6 +236,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/visits":                       a.getVisits,
 		"GET /v1/events":                       a.getEvents,
 		"GET /v1/live":                         plain(a.getLive),
+		"GET /v1/doors":                        plain(a.getDoors),
 		"GET /v1/tunnel":                       a.getTunnel,
 		"POST /v1/backup":                      plain(a.postBackup),
 		"GET /v1/openapi.json":                 plain(getOpenAPI),
@@ -280,7 +284,10 @@ func (a *API) routes() http.Handler {
 // dispatch chooses a router before another router could clean the path in its own way.
 func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, fromDevice := device(r)
 		switch {
+		case fromDevice:
+			handler(a.takeReport).ServeHTTP(w, r)
 		case a.cfg.Gofence != nil && gofence.Owns(r.URL.Path):
 			a.cfg.Gofence.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, "/v1/"):

@@ -38,9 +38,12 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	}
 	dec := ingest.Decoder{
 		Format: format, Fleet: q.Get("fleet"), Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
-		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
+		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"), Door: a.door,
 	}
 	batch, err := dec.Decode(body)
+	if err != nil {
+		dec.Door.Reject("", "body: "+err.Error(), body)
+	}
 	if be, ok := errors.AsType[*ingest.BodyError](err); ok {
 		return fail(http.StatusBadRequest, "body: %v", be)
 	}

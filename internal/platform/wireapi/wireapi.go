@@ -18,6 +18,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 	"paddock/wire"
@@ -47,6 +48,7 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 	Logger   *slog.Logger
+	Door     *doors.Door // counts the positions; nil: none does
 
 	Token     string        // clients prove that they know it; "": none
 	TLS       *tls.Config   // nil: none

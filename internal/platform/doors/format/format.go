@@ -1,11 +1,11 @@
-// Package decode reads what devices and services say about positions, in their own formats: the
+// Package format reads what devices and services say about positions, in their own formats: the
 // requests of OsmAnd and the Traccar Client, what Traccar forwards, OwnTracks, HFP, JSON with given
 // paths, GTFS-realtime, BaseStation lines, NMEA 0183 and AIS.
 //
 // Each reader is a function of its bytes, or of its lines so far: no clock, no network. Units are
 // converted to those of package position. The rules for values, such as the range of a latitude,
 // are in package ingest. A time of 0 means that the device sent none.
-package decode
+package format
 
 import (
 	"encoding/json"
