@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"paddock/internal/platform"
+	"paddock/internal/platform/doors/source"
 	"paddock/internal/process/config"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/logging"
@@ -66,7 +67,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if u.Watch != nil {
 		flags["sets.watch"] = strconv.FormatBool(*u.Watch)
 	}
-	cfg, tunnel, err := u.load(c, flags)
+	cfg, others, err := u.load(c, flags)
 	if err != nil {
 		return err
 	}
@@ -75,33 +76,40 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	}
 	reload, stop := hangups()
 	defer stop()
-	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss}
-	if tunnel != nil {
+	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, Sources: others.sources}
+	if tunnel := others.tunnel; tunnel != nil {
 		again, stop := hangups()
 		defer stop()
 		options.Tunnel = &tunneld.ServerOptions{
 			Settings: tunnel, File: u.Config, Hangups: again, Control: tunnelControl(),
 			Reload: func() (*tunneld.Settings, error) {
-				_, tunnel, err := u.load(c, flags)
-				if err == nil && tunnel == nil {
+				_, others, err := u.load(c, flags)
+				if err == nil && others.tunnel == nil {
 					err = errors.New("the section tunnel is gone: that takes a restart")
 				}
-				return tunnel, err
+				return others.tunnel, err
 			},
 		}
 	}
 	return serve(ctx, c, options, nil)
 }
 
-// load reads the settings, and those of the tunnel, which are nil without a section tunnel.
-func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, tunnel *tunneld.Settings, err error) {
+// sections are the sections of the file beside the settings of the platform.
+type sections struct {
+	tunnel  *tunneld.Settings // nil: none
+	sources []source.Settings
+}
+
+// load reads the settings, and the other sections.
+func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, others sections, err error) {
 	cfg, err = loadConfig(c, config.Sources{File: u.Config, Flags: flags, Others: map[string]func(*strictyaml.Node){
-		"tunnel": func(n *strictyaml.Node) { tunnel = platform.ReadTunnel(n) },
+		"tunnel":  func(n *strictyaml.Node) { others.tunnel = platform.ReadTunnel(n) },
+		"sources": func(n *strictyaml.Node) { others.sources = source.Read(n) },
 	}})
-	if tunnel != nil {
-		tunnel.Locate(filepath.Dir(u.Config))
+	if others.tunnel != nil {
+		others.tunnel.Locate(filepath.Dir(u.Config))
 	}
-	return cfg, tunnel, err
+	return cfg, others, err
 }
 
 // dataDir returns the directory of a setting of data.dir, or "" if nothing is kept.

@@ -34,6 +34,7 @@ import (
 	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/doors"
+	"paddock/internal/platform/doors/source"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
@@ -70,6 +71,8 @@ type Options struct {
 	// Tunnel configures the server side of the tunnel, on the connections of the wire door; the
 	// platform sets Agent and Logger. Nil: none.
 	Tunnel *tunneld.ServerOptions
+	// Sources are asked for positions.
+	Sources []source.Settings
 	// AcceptLoss starts from a damaged journal with what can be read of it.
 	AcceptLoss bool
 	// Demo makes the dashboard explain itself.
@@ -104,6 +107,7 @@ type Platform struct {
 	pipeline     *ingest.Pipeline
 	api          *httpapi.API
 	positions    *busapi.Positions
+	sources      *source.Sources
 	search       *busapi.Search
 	ruleRequests *busapi.Rules
 	server       *plainhttp.Server
@@ -156,6 +160,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
+		{Name: "sources", Start: p.openSources, Run: p.runSources, Drain: p.closeSources},
 	} {
 		g.Add(s)
 	}

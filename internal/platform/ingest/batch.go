@@ -34,6 +34,9 @@ func (b *Batch) index(i int) int {
 	return b.Indexes[i]
 }
 
+// empty reports whether nothing of a batch needs a record.
+func (b *Batch) empty() bool { return len(b.Positions) == 0 && b.Handled == nil }
+
 func (b *Batch) reject(index int, reason string) {
 	if len(b.Rejected) == maxListed {
 		b.Omitted++
