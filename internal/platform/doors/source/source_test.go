@@ -193,7 +193,7 @@ func TestMQTTComesBack(t *testing.T) {
 	k.pipeline.Refuse("the disk is full")
 	k.until("connected", func() bool { return s.list[0].connected.Load() })
 	b.Publish("owntracks/c/c", `{"_type":"location","lat":5,"lon":6}`, 1)
-	k.until("refused", func() bool { return k.door("mqtt").Reasons["overloaded"] > 0 })
+	k.until("refused again and again", func() bool { return k.door("mqtt").Reasons["overloaded"] >= 3 })
 	stop()
 	k.pipeline.Refuse("")
 	k.run(section)
