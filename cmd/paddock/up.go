@@ -41,6 +41,7 @@ type serving struct {
 	BusListen  string `placeholder:"ADDR" help:"Address of the bus for NATS clients (default 127.0.0.1:4222)."`
 	WireListen string `placeholder:"ADDR" help:"Address of the wire protocol (default 127.0.0.1:7400)."`
 	Token      string `placeholder:"TOKEN" help:"What HTTP clients must present; needed to listen beyond loopback."`
+	Public     bool   `help:"Let phones in: listen on this machine's address in its private network, ask for a key, and print the address for phones, with a QR code of it for the Traccar Client."`
 	Profile    bool   `help:"Serve /debug/pprof."`
 	Policy     string `placeholder:"PRESET" help:"When an object counts as inside, for sets without a policy of their own: raw, steady, accuracy or dwell:DURATION (default steady)."`
 	Initial    string `placeholder:"WHAT" help:"What an object's first position causes, in all sets: none, inside or enter (default that of the policy)."`
@@ -74,6 +75,12 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if cfg.Data.Dir, err = dataDir(cfg.Data.Dir); err != nil {
 		return err
 	}
+	var phones *public
+	if u.Public {
+		if phones, err = makePublic(cfg, cfg.Data.Dir, lanAddress); err != nil {
+			return err
+		}
+	}
 	reload, stop := hangups()
 	defer stop()
 	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, Sources: others.sources}
@@ -91,7 +98,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			},
 		}
 	}
-	return serve(ctx, c, options, nil)
+	return serve(ctx, c, options, phones, nil)
 }
 
 // sections are the sections of the file beside the settings of the platform.
@@ -145,8 +152,9 @@ func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 	return config.Load(s)
 }
 
-// serve runs a platform, with a status line on a terminal. feed, if any, adds sources of positions.
-func serve(ctx context.Context, c *console, o platform.Options, feed func(*platform.Platform, *lifecycle.Group)) error {
+// serve runs a platform, with a status line on a terminal. It prints how phones are set up, if
+// phones is not nil. feed, if any, adds sources of positions.
+func serve(ctx context.Context, c *console, o platform.Options, phones *public, feed func(*platform.Platform, *lifecycle.Group)) error {
 	status := terminal.NewStatusLine(c.Stderr)
 	c.Stderr = status
 	format := o.Config.Log.Format
@@ -173,6 +181,9 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       nats://%s\nWire:      %s\n", p.URL(), p.BusAddr(), p.WireAddr())
 			if at := p.VisitorsAddr(); at != nil {
 				fmt.Fprintf(c.Stdout, "Visitors:  http://%s\n", at)
+			}
+			if phones != nil {
+				phones.show(c.Stdout, p.Port(), string(o.Config.HTTP.Token))
 			}
 			return nil
 		},

@@ -182,6 +182,12 @@ func (p *Platform) URL() string {
 	return "http://" + p.listener.Addr().String() + "/"
 }
 
+// Port returns the port of the HTTP server once it has started, "" for a socket.
+func (p *Platform) Port() string {
+	_, port, _ := net.SplitHostPort(p.listener.Addr().String()) // a socket has none
+	return port
+}
+
 // BusAddr returns the address of the bus, or nil before it has started.
 func (p *Platform) BusAddr() net.Addr { return p.bus.Addr() }
 
