@@ -15,12 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"paddock/internal/platform"
 	"paddock/internal/platform/doors/source"
 	"paddock/internal/platform/doors/source/sourcetest"
+	"paddock/internal/platform/position"
+	"paddock/internal/platform/wireapi"
+	"paddock/internal/process/config"
 	"paddock/internal/process/strictyaml"
+	"paddock/wire"
 )
 
 // reading is one position of a phone's day, in the units of this program.
@@ -232,5 +237,63 @@ func TestAPhonesDayInEachForm(t *testing.T) {
 		if strings.Contains(text, key) || strings.Contains(text, sourcetest.Password) {
 			t.Errorf("%s shows a secret: %s", what, text)
 		}
+	}
+}
+
+// The bus and wire list what they reject, as HTTP does: the object if it is known, and the reason.
+func TestRejectionsOfBusAndWire(t *testing.T) {
+	r := start(t, config.Default(), nil)
+	nc, err := nats.Connect("nats://" + r.BusAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for subject, body := range map[string]string{"pos.f.v1": `{"lat":95,"lon":1}`, "pos.f.v2": `{"lat":5,"lon":1}`, "pos.f": `{}`} {
+		if _, err := nc.Request(subject, []byte(body), patience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := wire.Dial(t.Context(), "tcp", r.WireAddr().String(), &wire.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	body, err := position.Append(nil, &position.Position{ID: "w1", Time: time.Now().UnixMilli(), Lon: 1, Lat: 95})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := conn.PostAck(t.Context(), wireapi.KindUpdate, body)
+	if err == nil {
+		err = conn.WaitAcked(t.Context(), last)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Doors []struct {
+			Name               string
+			Accepted, Rejected int
+			Reasons            map[string]int
+			Last               []struct{ Object, Reason, Input string }
+		}
+	}
+	r.ask(&list, http.MethodGet, "v1/doors", "", nil)
+	for _, d := range list.Doors {
+		switch d.Name {
+		case "bus":
+			if d.Accepted != 1 || d.Rejected != 2 || d.Reasons["place"] != 1 || d.Reasons["body"] != 1 || !strings.Contains(fmt.Sprint(d.Last), "{v1 lat: 95 is out of range") {
+				t.Errorf("%+v", d)
+			}
+		case "wire":
+			if d.Accepted != 0 || d.Rejected != 1 || d.Last[0].Object != "w1" || !strings.HasPrefix(d.Last[0].Input, "hex:01") {
+				t.Errorf("%+v", d)
+			}
+		case "http":
+		default:
+			t.Errorf("a door %s", d.Name)
+		}
+	}
+	if len(list.Doors) != 3 {
+		t.Errorf("%+v", list)
 	}
 }

@@ -252,3 +252,25 @@ func TestKeysAreCut(t *testing.T) {
 		}
 	}
 }
+
+// FuzzKeysAreCut checks that whatever stands around a key in a URL, nothing of it is left.
+func FuzzKeysAreCut(f *testing.F) {
+	f.Add("osmand", "", "id=a&lat=1", "lon=2")
+	f.Add("none", "/more/", "k%65y=x", "%zz&key")
+	f.Add("", "//..", "", "")
+	f.Fuzz(func(t *testing.T, door, tail, before, after string) {
+		const key = "k3yOfAPhone"
+		if strings.Contains(door+tail+before+after, key) || strings.Contains(door, "/") {
+			return
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL.Path, r.URL.RawQuery = "/in/"+door+"/"+key+tail, before+"&key="+key+"&"+after
+		r.URL.RawPath = r.URL.Path
+		r.RequestURI = r.URL.RequestURI()
+		for _, at := range []*http.Request{cutKey(r), r} {
+			if text := fmt.Sprint(at.URL.String(), at.RequestURI, at.URL.RawPath, at.URL.RawQuery, at.URL.Path); strings.Contains(text, key) {
+				t.Errorf("%q is left", text)
+			}
+		}
+	})
+}
