@@ -116,6 +116,9 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, o
 	if others.tunnel != nil {
 		others.tunnel.Locate(filepath.Dir(u.Config))
 	}
+	for i := range others.sources {
+		others.sources[i].Locate(filepath.Dir(u.Config))
+	}
 	return cfg, others, err
 }
 

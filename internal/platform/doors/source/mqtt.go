@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"github.com/eclipse/paho.golang/packets"
@@ -18,6 +20,7 @@ import (
 
 const (
 	mqttTimeout   = 10 * time.Second // to dial, and for each packet that needs an answer
+	mqttGoodbye   = time.Second      // to disconnect
 	mqttKeepAlive = 30               // seconds
 	mqttSession   = 24 * 60 * 60     // seconds for which a broker keeps a session
 	mqttAcks      = 20 * time.Millisecond
@@ -60,13 +63,14 @@ func (s *source) followMQTT(ctx context.Context) error {
 		return err
 	}
 	defer func() {
-		_ = conn.SetDeadline(time.Now().Add(mqttTimeout))
+		_ = conn.SetDeadline(time.Now().Add(mqttGoodbye))
 		_ = client.Disconnect(&paho.Disconnect{})
 		<-client.Done()
 	}()
 	if err := s.subscribe(ctx, client); err != nil {
 		return err
 	}
+	stop() // from here on the end of ctx is noticed below
 	s.up()
 	for {
 		select {
@@ -86,10 +90,31 @@ func (s *source) followMQTT(ctx context.Context) error {
 func (s *source) dialMQTT(ctx context.Context) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: mqttTimeout}
 	u := s.settings.MQTT.URL
-	if u.Scheme == "mqtts" {
-		return (&tls.Dialer{NetDialer: dialer, Config: &tls.Config{ServerName: u.Hostname()}}).DialContext(ctx, "tcp", u.Host)
+	if u.Scheme != "mqtts" {
+		return dialer.DialContext(ctx, "tcp", u.Host)
 	}
-	return dialer.DialContext(ctx, "tcp", u.Host)
+	roots, err := s.settings.MQTT.roots()
+	if err != nil {
+		return nil, err
+	}
+	return (&tls.Dialer{NetDialer: dialer, Config: &tls.Config{ServerName: u.Hostname(), RootCAs: roots}}).DialContext(ctx, "tcp", u.Host)
+}
+
+// roots reads the certificates that sign the broker's, at each connection, so that they can be
+// replaced. Nil: those of the system.
+func (m *MQTT) roots() (*x509.CertPool, error) {
+	if m.CA == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(m.CA)
+	if err != nil {
+		return nil, fmt.Errorf("ca: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("ca: %s has no certificate in PEM", m.CA)
+	}
+	return roots, nil
 }
 
 func (s *source) connectMQTT(ctx context.Context, client *paho.Client) error {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type Settings struct {
 type MQTT struct {
 	URL            *url.URL // mqtt or mqtts; without credentials
 	User, Password string   // "": none
+	CA             string   // file of PEM certificates that sign the broker's; "": those of the system
 	Topics         []string
 	Format         string // owntracks, hfp or json
 	Fields         format.Paths
@@ -80,6 +82,13 @@ func (s *Settings) Address() string {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// Locate makes the names of files those of files in a directory.
+func (s *Settings) Locate(dir string) {
+	if m := s.MQTT; m != nil && m.CA != "" && !filepath.IsAbs(m.CA) {
+		m.CA = filepath.Join(dir, m.CA)
+	}
 }
 
 // Read reads the section sources: a list. Faults are added to the node's file.
@@ -135,7 +144,7 @@ type reader struct {
 
 // keysOf are the keys of each kind, beside name and fleet.
 var keysOf = map[string][]string{
-	"mqtt":    {"mqtt", "topics", "format", "fields", "speed_unit", "user", "password", "client_id"},
+	"mqtt":    {"mqtt", "topics", "format", "fields", "speed_unit", "user", "password", "ca", "client_id"},
 	"gtfs_rt": {"gtfs_rt", "every", "headers"},
 	"lines":   {"lines", "format", "object", "from"},
 }
@@ -258,6 +267,12 @@ func (r *reader) mqtt() {
 	r.text("user", &m.User, anyText)
 	r.text("password", &m.Password, anyText)
 	r.text("client_id", &m.ClientID, anyText)
+	r.text("ca", &m.CA, func(string) error {
+		if m.URL.Scheme != "mqtts" {
+			return errors.New("is for mqtts")
+		}
+		return nil
+	})
 	r.text("format", &m.Format, oneOf("owntracks", "hfp", "json"))
 	r.text("speed_unit", &m.Fields.SpeedUnit, format.SpeedUnit)
 	if e, there := r.keys["topics"]; there {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eclipse/paho.golang/paho"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -210,6 +211,39 @@ func TestMQTTRefusals(t *testing.T) {
 	})
 	if text := fmt.Sprint(k.doors.All(), k.log); strings.Contains(text, "wr0ngPassw0rd") || strings.Contains(text, "jane") {
 		t.Errorf("the password is shown: %s", text)
+	}
+}
+
+// A broker is spoken to with TLS, if a known certificate signs its own.
+func TestMQTTOverTLS(t *testing.T) {
+	b := sourcetest.Mosquitto(t)
+	k := newSink(t)
+	const text = "- mqtt: mqtts://%s\n  user: %s\n  password: %q\n  topics: [owntracks/+/+]\n  format: owntracks\n%s"
+	secure := func(more string) string {
+		return fmt.Sprintf(text, b.Secure, sourcetest.User, sourcetest.Password, more)
+	}
+	s, _ := k.run(secure("  ca: "+b.CA+"\n") + secure("") + secure("  ca: /nowhere\n"))
+	k.until("connected, and not", func() bool {
+		return s.list[0].connected.Load() && strings.Contains(fmt.Sprint(s.list[1].state()), "certificate") && strings.Contains(fmt.Sprint(s.list[2].state()), "ca: open /nowhere")
+	})
+	b.Publish("owntracks/a/a", `{"_type":"location","lat":1,"lon":2}`, 1)
+	k.at("a/a", 1, 2)
+}
+
+// Messages of QoS 0 are dropped when too many wait, and leave room for those of QoS 1.
+func TestMQTTQueueIsBounded(t *testing.T) {
+	s, queue := &source{}, make(chan *paho.Publish, queued)
+	for range 2 * queued {
+		s.enqueue(queue, &paho.Publish{})
+	}
+	if len(queue) != queued-unacked || s.dropped.Load() != queued+unacked {
+		t.Errorf("%d wait, %d are dropped", len(queue), s.dropped.Load())
+	}
+	for range unacked {
+		s.enqueue(queue, &paho.Publish{QoS: 1})
+	}
+	if len(queue) != queued || s.dropped.Load() != queued+unacked {
+		t.Errorf("%d wait, %d are dropped", len(queue), s.dropped.Load())
 	}
 }
 

@@ -3,7 +3,15 @@ package sourcetest
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -25,7 +33,9 @@ const (
 
 // Broker is a mosquitto on a free port of loopback. It keeps sessions in memory while it runs.
 type Broker struct {
-	Addr string
+	Addr   string // 127.0.0.1 and a port
+	Secure string // with TLS, likewise
+	CA     string // file with the certificate that signs the one of Secure
 
 	t       testing.TB
 	config  string
@@ -70,17 +80,18 @@ func find(name string) (string, error) {
 	return exec.LookPath("/usr/sbin/" + name)
 }
 
-// choose writes a configuration with a port that was free a moment ago.
+// choose writes a configuration with ports that were free a moment ago.
 func (b *Broker) choose() error {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
+	var ports [2]string
+	for i, to := range []*string{&b.Addr, &b.Secure} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer ln.Close() // so that they differ
+		*to = ln.Addr().String()
+		_, ports[i], _ = net.SplitHostPort(*to)
 	}
-	b.Addr = ln.Addr().String()
-	if err := ln.Close(); err != nil {
-		return err
-	}
-	_, port, _ := net.SplitHostPort(b.Addr)
 	passwords := b.config + ".passwords"
 	tool, err := find("mosquitto_passwd")
 	if err != nil {
@@ -89,11 +100,42 @@ func (b *Broker) choose() error {
 	if out, err := exec.Command(tool, "-c", "-b", passwords, User, Password).CombinedOutput(); err != nil {
 		return fmt.Errorf("mosquitto_passwd: %w: %s", err, out)
 	}
-	text := fmt.Sprintf("listener %s 127.0.0.1\nallow_anonymous false\npassword_file %s\npersistence false\nlog_dest stderr\n", port, passwords)
+	if b.CA == "" {
+		if err := b.certify(); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("allow_anonymous false\npassword_file %s\npersistence false\nlog_dest stderr\nlistener %s 127.0.0.1\nlistener %s 127.0.0.1\ncertfile %s\nkeyfile %s\n",
+		passwords, ports[0], ports[1], b.CA, b.config+".key")
 	if os.Geteuid() == 0 {
-		text += "user root\n" // so that it may read the file of passwords
+		text = "user root\n" + text // so that it may read its files
 	}
 	return os.WriteFile(b.config, []byte(text), 0o600)
+}
+
+// certify makes a certificate for 127.0.0.1, which signs itself.
+func (b *Broker) certify() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "broker of a test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	b.CA = b.config + ".crt"
+	return errors.Join(
+		os.WriteFile(b.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600),
+		os.WriteFile(b.config+".key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), 0o600))
 }
 
 // start starts the process, and waits until it accepts connections.
