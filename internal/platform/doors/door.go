@@ -13,9 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a door keeps of rejections.
+// Kept is the number of rejections that a door keeps.
+const Kept = 20
+
+// Bounds of what a door keeps of each.
 const (
-	kept      = 20  // rejections
 	maxInput  = 256 // bytes of an input
 	maxBinary = 64  // bytes of an input that is not text, written in hexadecimal digits
 	maxReason = 256
@@ -97,7 +99,7 @@ type Door struct {
 	source                            func() any // nil: none
 
 	mu   sync.Mutex
-	last []Rejection // a ring of at most kept
+	last []Rejection // a ring of at most Kept
 	next int         // the oldest, once the ring is full
 }
 
@@ -133,6 +135,13 @@ func (d *Door) Refuse(class Class, object, reason string) {
 	}
 }
 
+// Refused counts positions that found no room, beyond the ones that Refuse lists.
+func (d *Door) Refused(class Class, positions int) {
+	if d != nil {
+		d.rejected[class].Add(uint64(positions))
+	}
+}
+
 func (d *Door) note(class Class, object, reason string, input []byte) {
 	d.rejected[class].Add(1)
 	r := Rejection{
@@ -140,12 +149,12 @@ func (d *Door) note(class Class, object, reason string, input []byte) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.last) < kept {
+	if len(d.last) < Kept {
 		d.last = append(d.last, r)
 		return
 	}
 	d.last[d.next] = r
-	d.next = (d.next + 1) % kept
+	d.next = (d.next + 1) % Kept
 }
 
 // cut shortens a text to a number of bytes, at the end of a character. The result is valid UTF-8

@@ -12,7 +12,7 @@ import (
 func TestLastRejections(t *testing.T) {
 	var s Doors
 	d := s.Open("http")
-	for i := range 3*kept + 1 {
+	for i := range 3*Kept + 1 {
 		d.Reject(fmt.Sprint(i), "lat: 95 is out of range -90 to 90", []byte(strings.Repeat("ä", 1000)))
 	}
 	d.Reject(strings.Repeat("x", 300), "coords.latitude: not string\xff"+strings.Repeat("y", 1000), []byte{0x0a, 0x00, 0xff})
@@ -20,7 +20,7 @@ func TestLastRejections(t *testing.T) {
 	d.Count(5, 2, 1)
 	d.Ignore(3)
 	st := s.All()[0]
-	if len(st.Last) != kept || st.Last[0].Object != "v1" || st.Last[2].Object != fmt.Sprint(3*kept) || st.Last[kept-1].Object != fmt.Sprint(2*kept+3) {
+	if len(st.Last) != Kept || st.Last[0].Object != "v1" || st.Last[2].Object != fmt.Sprint(3*Kept) || st.Last[Kept-1].Object != fmt.Sprint(2*Kept+3) {
 		t.Errorf("%d kept, %+v", len(st.Last), st.Last)
 	}
 	if r := st.Last[1]; r.Field != "coords.latitude" || len(r.Reason) > maxReason || len(r.Object) != maxObject || r.Input != "hex:0a00ff" {
@@ -29,7 +29,7 @@ func TestLastRejections(t *testing.T) {
 	if in := st.Last[2].Input; in != strings.Repeat("ä", maxInput/2) {
 		t.Errorf("%q", in)
 	}
-	if st.Accepted != 5 || st.Late != 2 || st.Outliers != 1 || st.Ignored != 3 || st.Rejected != 3*kept+3 || st.Reasons["place"] != 3*kept+2 || st.Reasons["full"] != 1 {
+	if st.Accepted != 5 || st.Late != 2 || st.Outliers != 1 || st.Ignored != 3 || st.Rejected != 3*Kept+3 || st.Reasons["place"] != 3*Kept+2 || st.Reasons["full"] != 1 {
 		t.Errorf("%+v", st)
 	}
 }

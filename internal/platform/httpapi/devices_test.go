@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"paddock/fence/track"
 	"paddock/internal/platform/doors"
 )
 
@@ -273,4 +274,34 @@ func FuzzKeysAreCut(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A report for which there is no room is refused, so that the device sends it again.
+func TestReportsWithoutRoom(t *testing.T) {
+	tw := newTown(t, options{track: track.Options{MaxObjects: 1}})
+	full := 0
+	for i := range 200 {
+		if r := tw.get(fmt.Sprintf("/in/osmand?id=v%d&lat=1&lon=2", i)); r.status == http.StatusTooManyRequests && r.header.Get("Retry-After") != "" {
+			full++
+		} else if r.status != http.StatusOK {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	if full < 100 {
+		t.Errorf("%d are refused", full)
+	}
+	tw.api.cfg.Pipeline.Refuse("the disk is full")
+	for path, body := range map[string]string{
+		"/in/osmand": "id=a&lat=1&lon=2", "/in/owntracks": `{"_type":"location","lat":1,"lon":2,"tid":"JJ"}`,
+		"/in/traccar": `{"position":{"latitude":1,"longitude":2},"device":{"uniqueId":"d"}}`,
+	} {
+		if r := tw.post(path, body); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" || !strings.Contains(string(r.body), "the disk is full") {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+	for _, d := range decode[struct{ Doors []doors.Status }](tw, tw.get("/v1/doors")).Doors {
+		if d.Name == "osmand" && (d.Reasons["full"] != uint64(full) || d.Reasons["overloaded"] != 1 || d.Last[0].Object != "a") {
+			t.Errorf("%+v", d)
+		}
+	}
 }

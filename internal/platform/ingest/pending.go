@@ -129,21 +129,35 @@ func (pd *pending) tell(applied [track.Past + 1]int) {
 		return
 	}
 	door.Count(applied[track.Accepted]+applied[track.Held], applied[track.Late]+applied[track.Past], applied[track.Outlier])
+	listed, full, left := 0, 0, 0
 	for i, o := range pd.outcomes {
 		switch {
+		case o != outcome(track.Full) && o < refused:
+		case listed < doors.Kept:
+			listed++
+			door.Refuse(classOf(o), pd.batch.Positions[i].ID, pd.why(o))
 		case o == outcome(track.Full):
-			door.Refuse(doors.Full, pd.batch.Positions[i].ID, reasonFull)
-		case o >= refused:
-			door.Refuse(doors.Overloaded, pd.batch.Positions[i].ID, pd.why(o))
+			full++
+		default:
+			left++
 		}
 	}
+	door.Refused(doors.Full, full)
+	door.Refused(doors.Overloaded, left)
 }
 
-const reasonFull = "too many objects: the limit is reached and this one is new"
+func classOf(o outcome) doors.Class {
+	if o == outcome(track.Full) {
+		return doors.Full
+	}
+	return doors.Overloaded
+}
 
 // why returns the reason why a position was not applied.
 func (pd *pending) why(o outcome) string {
 	switch o {
+	case outcome(track.Full):
+		return "too many objects: the limit is reached and this one is new"
 	case overloaded:
 		return "overloaded: the queue is full, send it again later"
 	case unapplied:
@@ -166,7 +180,7 @@ func (pd *pending) result() Result {
 			r.Outliers++
 		case outcome(track.Full):
 			r.Full++
-			r.reject(pd.batch.index(i), reasonFull)
+			r.reject(pd.batch.index(i), pd.why(o))
 		case overloaded, unapplied, unstored, refused:
 			r.Overloaded++
 			r.reject(pd.batch.index(i), pd.why(o))
