@@ -42,11 +42,9 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if listen.IsUnix(cfg.HTTP.Listen) {
 		return usagef("--listen %s: the demo is for a browser and needs host:port", cfg.HTTP.Listen)
 	}
-	var phones *public
-	if d.Public {
-		if phones, err = makePublic(cfg, cfg.Data.Dir, lanAddress); err != nil {
-			return err
-		}
+	phones, err := d.phones(cfg, c.Stdout)
+	if err != nil {
+		return err
 	}
 	town := city.New(city.Config{Seed: d.Seed, Vehicles: d.Vehicles})
 	if d.Write != "" {
@@ -58,7 +56,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true}, phones,
+	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true},
 		func(p *platform.Platform, g *lifecycle.Group) {
 			traffic := platform.Traffic{Fleet: town.Fleet(), Every: d.Every, Logger: g.Logger}
 			if d.Via == "wire" {
@@ -66,6 +64,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 			} else {
 				traffic.Send = p.SendByHTTP()
 			}
+			phones(p, g)
 			g.Add(traffic.Service())
 			if d.Open {
 				g.Add(lifecycle.Service{Name: "browser", Start: func(context.Context) error {

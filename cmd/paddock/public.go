@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 	"strings"
 
 	"paddock/internal/netio/listen"
+	"paddock/internal/platform"
 	"paddock/internal/process/config"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/terminal"
 )
 
@@ -25,6 +28,21 @@ type public struct {
 	made string // the key, if this process has made it and there is no file; "": do not print it
 	file string // with the key; "": none
 	host string // that phones reach
+}
+
+// phones applies --public to the settings, and returns the service that prints how phones are set
+// up. Without --public there is none.
+func (s *serving) phones(cfg *config.Config, to io.Writer) (func(*platform.Platform, *lifecycle.Group), error) {
+	if !s.Public {
+		return func(*platform.Platform, *lifecycle.Group) {}, nil
+	}
+	public, err := makePublic(cfg, cfg.Data.Dir, lanAddress)
+	return func(p *platform.Platform, g *lifecycle.Group) {
+		g.Add(lifecycle.Service{Name: "phones", Start: func(context.Context) error {
+			public.show(to, p.Port(), string(cfg.HTTP.Token))
+			return nil
+		}})
+	}, err
 }
 
 // makePublic makes a platform listen on this machine's address in its private network, and ask for

@@ -72,19 +72,18 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	tunnel := others.tunnel
 	if cfg.Data.Dir, err = dataDir(cfg.Data.Dir); err != nil {
 		return err
 	}
-	var phones *public
-	if u.Public {
-		if phones, err = makePublic(cfg, cfg.Data.Dir, lanAddress); err != nil {
-			return err
-		}
+	feed, err := u.phones(cfg, c.Stdout)
+	if err != nil {
+		return err
 	}
 	reload, stop := hangups()
 	defer stop()
-	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, Sources: others.sources}
-	if tunnel := others.tunnel; tunnel != nil {
+	options := platform.Options{Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss}
+	if tunnel != nil {
 		again, stop := hangups()
 		defer stop()
 		options.Tunnel = &tunneld.ServerOptions{
@@ -98,7 +97,8 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			},
 		}
 	}
-	return serve(ctx, c, options, phones, nil)
+	options.Sources = others.sources
+	return serve(ctx, c, options, feed)
 }
 
 // sections are the sections of the file beside the settings of the platform.
@@ -155,9 +155,8 @@ func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 	return config.Load(s)
 }
 
-// serve runs a platform, with a status line on a terminal. It prints how phones are set up, if
-// phones is not nil. feed, if any, adds sources of positions.
-func serve(ctx context.Context, c *console, o platform.Options, phones *public, feed func(*platform.Platform, *lifecycle.Group)) error {
+// serve runs a platform, with a status line on a terminal. feed, if any, adds sources of positions.
+func serve(ctx context.Context, c *console, o platform.Options, feed func(*platform.Platform, *lifecycle.Group)) error {
 	status := terminal.NewStatusLine(c.Stderr)
 	c.Stderr = status
 	format := o.Config.Log.Format
@@ -184,9 +183,6 @@ func serve(ctx context.Context, c *console, o platform.Options, phones *public, 
 			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       nats://%s\nWire:      %s\n", p.URL(), p.BusAddr(), p.WireAddr())
 			if at := p.VisitorsAddr(); at != nil {
 				fmt.Fprintf(c.Stdout, "Visitors:  http://%s\n", at)
-			}
-			if phones != nil {
-				phones.show(c.Stdout, p.Port(), string(o.Config.HTTP.Token))
 			}
 			return nil
 		},

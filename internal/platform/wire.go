@@ -38,12 +38,13 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		return p.listenError("wire.listen", err)
 	}
 	config := wireapi.Config{
-		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events, Logger: p.log, Door: p.doors.Open("wire"),
+		Catalog: p.catalog, Pipeline: p.pipeline, Log: p.events, Logger: p.log,
 		Token: string(c.Token), TLS: p.wireTLS, MaxAhead: track.Millis(p.cfg.Track.MaxAhead.Milliseconds()),
 		MaxLarge: wireapi.LargeAtOnce * int64(p.cfg.Limits.Body), MaxConns: c.MaxConnections,
 		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,
 		Pauses: listen.Check(c.Listen, false) != nil, // loopback clients are never paused
 	}
+	config.Door = p.doors.Open("wire")
 	if p.tunnel != nil {
 		config.Extension, config.Budget = tunnelExtension{p.tunnel, p}, p.tunnel.LinkBudget()
 	}

@@ -88,7 +88,6 @@ func (c Config) withDefaults() Config {
 type API struct {
 	cfg     Config
 	access  *access.Guard
-	door    *doors.Door // of POST /v1/positions
 	handler http.Handler
 	live    *liveHub
 	memory  *budget.Budget
@@ -96,6 +95,7 @@ type API struct {
 	tiles   *tiles.Cache
 	refused refusals
 	rules   ruleapi.Rules
+	door    *doors.Door // of POST /v1/positions
 
 	making sync.Mutex // held while a set is created
 	backup sync.Mutex // held while a backup is written
@@ -114,10 +114,11 @@ func New(cfg Config) *API {
 	if cfg.Book == nil {
 		cfg.Book = rulebook.New(track.Policy{})
 	}
-	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), door: cfg.Doors.Open("http"), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a := &API{cfg: cfg, access: access.NewGuard(cfg.Token), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
 	a.rules = ruleapi.Rules{Book: cfg.Book, Catalog: cfg.Catalog, Refusing: cfg.Pipeline.Refusing, Settle: cfg.Pipeline.Settle}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
+	a.door = cfg.Doors.Open("http")
 	a.handler = a.protect(a.routes())
 	return a
 }

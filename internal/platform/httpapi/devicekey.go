@@ -1,12 +1,11 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"paddock/internal/process/access"
 )
 
 // devicePrefix begins the paths of the doors for devices: /in/<door>, /in/<door>/<key>.
@@ -15,8 +14,8 @@ const devicePrefix = "/in/"
 // deviceRequest is a request to a door for devices. Devices often cannot set headers, so the key
 // may be in the URL.
 type deviceRequest struct {
-	door string // of the path; "" if there is none of that name
-	key  string // of the URL; "": none, or in the header Authorization
+	door  string // of the path; "" if there is none of that name
+	keyed bool   // the key was in the URL, so it is as visible as the URL is
 }
 
 type deviceRequestKey struct{}
@@ -28,14 +27,14 @@ func device(r *http.Request) (d deviceRequest, ok bool) {
 }
 
 // cutKey takes the key out of the URL of a request to a door for devices, before any other code
-// sees the URL: nothing that logs, reports or lists a request can have the key.
+// sees the URL: nothing that logs, reports or lists a request can have the key. From then on the
+// key is the request's bearer token, which is judged as every other one is.
 func cutKey(r *http.Request) *http.Request {
 	var d deviceRequest
+	var key string
 	switch {
 	case strings.HasPrefix(r.URL.Path, devicePrefix):
-		var rest string
-		d.door, rest, _ = strings.Cut(r.URL.Path[len(devicePrefix):], "/")
-		d.key = strings.Trim(rest, "/")
+		d.door, key, _ = strings.Cut(r.URL.Path[len(devicePrefix):], "/")
 		if deviceDoors[d.door] == nil { // it may be a key
 			d.door = ""
 		}
@@ -45,13 +44,13 @@ func cutKey(r *http.Request) *http.Request {
 	default:
 		return r
 	}
-	var inQuery string
-	r.URL.RawQuery, inQuery = withoutKey(r.URL.RawQuery)
-	if d.key == "" {
-		d.key = inQuery
-	}
-	r.URL.RawPath = ""
+	query, inQuery := withoutKey(r.URL.RawQuery)
+	r.URL.RawPath, r.URL.RawQuery = "", query
 	r.RequestURI = r.URL.RequestURI()
+	if key = cmp.Or(strings.Trim(key, "/"), inQuery); key != "" {
+		d.keyed = true
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
 	return r.WithContext(context.WithValue(r.Context(), deviceRequestKey{}, d))
 }
 
@@ -97,22 +96,4 @@ func withoutKey(query string) (rest, key string) {
 		}
 	}
 	return strings.Join(left, "&"), key
-}
-
-// admitDevice decides on the key of a device. It is the one place that looks at it.
-func (a *API) admitDevice(r *http.Request, key string) access.Verdict {
-	if key == "" {
-		return a.access.Judge(r)
-	}
-	keyed := r.WithContext(r.Context())
-	keyed.Header = http.Header{"Authorization": {"Bearer " + key}}
-	return a.access.Judge(keyed)
-}
-
-// judge decides on a request by its token, or by the key of a device.
-func (a *API) judge(r *http.Request) (verdict access.Verdict, advice string) {
-	if d, ok := device(r); ok {
-		return a.admitDevice(r, d.key), "send the key behind the path, as /in/osmand/KEY, as parameter key, as the password of Basic, or as Authorization: Bearer KEY"
-	}
-	return a.access.Judge(r), "send the token as Authorization: Bearer TOKEN, or as the password of Basic"
 }

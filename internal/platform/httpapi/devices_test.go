@@ -193,7 +193,9 @@ func TestKeysOfDevices(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/in/osmand?" + q, "/in/osmand/wrong?" + q, "/in/osmand?key=wrong&" + q, "/?" + q, "/in/none/s3crets", "/in/osmand/s3cret/more?" + q, "/in/s3cre"} {
-		tw.problem(tw.get(path), 401, "send the key behind the path, as /in/osmand/KEY, as parameter key, as the password of Basic, or as Authorization: Bearer KEY")
+		if r := tw.get(path); r.status != 401 {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
 	}
 	if r := tw.get("/v1/objects?key=s3cret"); r.status != 401 { // elsewhere there is no such key
 		t.Error(r.status)

@@ -38,8 +38,9 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	}
 	dec := ingest.Decoder{
 		Format: format, Fleet: q.Get("fleet"), Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
-		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"), Door: a.door,
+		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
 	}
+	dec.Door = a.door
 	batch, err := dec.Decode(body)
 	if err != nil {
 		dec.Door.Reject("", "body: "+err.Error(), body)

@@ -25,11 +25,10 @@ func (a *API) protect(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		verdict, advice := a.judge(r)
-		switch verdict {
+		switch a.access.Judge(r) {
 		case access.Refused:
 			w.Header()["Www-Authenticate"] = access.Challenge
-			writeProblem(w, fail(http.StatusUnauthorized, "%s", advice))
+			writeProblem(w, fail(http.StatusUnauthorized, "send the token as Authorization: Bearer TOKEN, or as the password of Basic"))
 		case access.Paused:
 			writeProblem(w, fail(http.StatusTooManyRequests, "too many wrong tokens came from your address: try again later"))
 		default:

@@ -16,9 +16,10 @@ import (
 // acknowledged, once all of them have been applied and their events published, or were rejected.
 // Meanwhile the sender's credit runs out, so no position is dropped for lack of room.
 func (a *API) update(ctx context.Context, posts *wire.Posts) error {
-	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead, Door: a.cfg.Door}
-	batch := &ingest.Batch{Door: a.cfg.Door, Positions: make([]track.Position, 0, posts.Len())}
+	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
+	batch := &ingest.Batch{Positions: make([]track.Position, 0, posts.Len())}
 	i := 0
+	dec.Door, batch.Door = a.cfg.Door, a.cfg.Door
 	for number, body := range posts.All() {
 		dec.Binary(batch, i, body)
 		batch.Handled = handled(posts, number)
