@@ -45,6 +45,10 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if listen.IsUnix(cfg.HTTP.Listen) {
 		return usagef("--listen %s: the demo is for a browser and needs host:port", cfg.HTTP.Listen)
 	}
+	phones, _, err := d.phones(cfg, c.Stdout)
+	if err != nil {
+		return err
+	}
 	town := city.New(city.Config{Seed: d.Seed, Vehicles: d.Vehicles})
 	if d.Write != "" {
 		return town.WriteGeoJSON(d.Write)
@@ -63,6 +67,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 			} else {
 				traffic.Send = p.SendByHTTP()
 			}
+			phones(p, g)
 			g.Add(traffic.Service())
 			if d.Open {
 				g.Add(lifecycle.Service{Name: "browser", Start: func(context.Context) error {

@@ -55,7 +55,7 @@ func (e tunnelError) ExitCode() int {
 }
 
 // otherSections are the sections of paddock.yaml that the tunnel ignores.
-var otherSections = append(config.Sections(), "webhooks", "sinks")
+var otherSections = append(config.Sections(), "webhooks", "sinks", "sources")
 
 // tunnelKey returns the file of a key that identifies a side of the tunnel: the given one, or the
 // one in the user's configuration directory.

@@ -11,6 +11,7 @@ import (
 	"paddock/internal/platform"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
+	"paddock/internal/platform/doors/source"
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
@@ -43,6 +44,7 @@ type serving struct {
 	BusListen  string `placeholder:"ADDR" help:"Address of the bus for NATS clients (default 127.0.0.1:4222)."`
 	WireListen string `placeholder:"ADDR" help:"Address of the wire protocol (default 127.0.0.1:7400)."`
 	Token      string `placeholder:"TOKEN" help:"What HTTP clients must present; needed to listen beyond loopback."`
+	Public     bool   `help:"Let phones in: listen on this machine's address in its private network, ask for a key, and print the address for phones, with a QR code of it for the Traccar Client."`
 	Profile    bool   `help:"Serve /debug/pprof."`
 	Policy     string `placeholder:"PRESET" help:"When an object counts as inside, for sets without a policy of their own: raw, steady, accuracy or dwell:DURATION (default steady)."`
 	Initial    string `placeholder:"WHAT" help:"What an object's first position causes, in all sets: none, inside or enter (default that of the policy)."`
@@ -76,19 +78,23 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if cfg.Data.Dir, err = dataDir(cfg.Data.Dir); err != nil {
 		return err
 	}
+	feed, own, err := u.phones(cfg, c.Stdout)
+	if err != nil {
+		return err
+	}
 	reload, stop := hangups()
 	defer stop()
 	keys, stopKeys := hangups()
 	defer stopKeys()
 	options := platform.Options{
 		Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, ReloadKeys: keys,
-		Webhooks: other.webhooks, Sinks: other.sinks,
+		Webhooks: other.webhooks, Sinks: other.sinks, Sources: other.sources,
 		Keys: func() ([]keyring.Key, error) {
 			again, _, err := u.load(c, flags)
 			if err != nil {
 				return nil, err
 			}
-			return again.Access.Keys, nil
+			return append(own, again.Access.Keys...), nil
 		},
 	}
 	if other.tunnel != nil {
@@ -105,7 +111,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			},
 		}
 	}
-	return serve(ctx, c, options, nil)
+	return serve(ctx, c, options, feed)
 }
 
 // fileSections holds the sections of the file that only a file has; nil without them.
@@ -113,6 +119,7 @@ type fileSections struct {
 	tunnel   *tunneld.Settings
 	webhooks *hooks.Settings
 	sinks    *sinks.Settings
+	sources  []source.Settings
 }
 
 // load reads the settings, and the sections that only a file has.
@@ -121,6 +128,7 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, o
 		"tunnel":   func(n *strictyaml.Node) { other.tunnel = platform.ReadTunnel(n) },
 		"webhooks": func(n *strictyaml.Node) { other.webhooks = hooks.Read(n) },
 		"sinks":    func(n *strictyaml.Node) { other.sinks = sinks.Read(n) },
+		"sources":  func(n *strictyaml.Node) { other.sources = source.Read(n) },
 	}})
 	if other.tunnel != nil {
 		other.tunnel.Locate(filepath.Dir(u.Config))
@@ -131,6 +139,9 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, o
 	}
 	if other.sinks != nil {
 		other.sinks.Locate(filepath.Dir(u.Config))
+	}
+	for i := range other.sources {
+		other.sources[i].Locate(filepath.Dir(u.Config))
 	}
 	return cfg, other, err
 }

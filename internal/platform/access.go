@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"paddock/internal/netio/listen"
@@ -18,6 +19,9 @@ import (
 
 // firstKey names the key of an administrator that a new data directory gets.
 const firstKey = "administrator"
+
+// ownKeyName names the key of the traffic that a demo makes itself.
+const ownKeyName = "demo"
 
 // storedKeys keeps the keys of the API in the journal.
 type storedKeys struct{ journal journal.Journal }
@@ -67,7 +71,12 @@ func (p *Platform) openKeys(context.Context) (err error) {
 	if p.keys, err = keyring.Open(store); err != nil {
 		return p.cfg.Failure("data.dir", err)
 	}
-	if err := p.keys.SetFile(p.cfg.Access.Keys); err != nil {
+	keys := p.cfg.Access.Keys
+	if p.opts.Demo && (p.keyRequired(p.cfg.HTTP.Listen) || p.keyRequired(p.cfg.Wire.Listen)) {
+		p.ownKey = keyring.NewSecret()
+		keys = append(slices.Clone(keys), keyring.Key{Name: ownKeyName, SHA256: keyring.DigestOf(p.ownKey), Verbs: keyring.PositionsWrite.Names()})
+	}
+	if err := p.keys.SetFile(keys); err != nil {
 		return p.cfg.Fault("access.keys", err)
 	}
 	if !first || p.opts.FirstKey == nil {

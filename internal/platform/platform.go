@@ -37,6 +37,8 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doors"
+	"paddock/internal/platform/doors/source"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
@@ -79,6 +81,8 @@ type Options struct {
 	Webhooks *hooks.Settings
 	// Sinks are the sinks of the configuration file. Nil: none.
 	Sinks *sinks.Settings
+	// Sources are asked for positions.
+	Sources []source.Settings
 	// AcceptLoss starts from a damaged journal with what can be read of it.
 	AcceptLoss bool
 	// Demo makes the dashboard explain itself.
@@ -105,11 +109,13 @@ type Platform struct {
 	log  *slog.Logger
 
 	registry     *prometheus.Registry
+	doors        doors.Doors
 	catalog      *fence.Catalog
 	journal      *journal.Disk    // nil: the state ends with the process
 	history      *history.History // in the journal; nil: none
 	views        *views.Views     // in the journal; nil: none
 	keys         *keyring.Ring
+	ownKey       string // of a demo's traffic, where keys are required; "": none
 	audit        *audit.Log
 	book         *rulebook.Book
 	rules        *rulebook.Follower      // of files; nil: none
@@ -124,6 +130,7 @@ type Platform struct {
 	pipeline     *ingest.Pipeline
 	api          *httpapi.API
 	positions    *busapi.Positions
+	sources      *source.Sources
 	search       *busapi.Search
 	ruleRequests *busapi.Rules
 	server       *plainhttp.Server
@@ -179,6 +186,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
+		{Name: "sources", Start: p.openSources, Run: p.runSources, Drain: p.closeSources},
 	} {
 		g.Add(s)
 	}
@@ -198,6 +206,12 @@ func (p *Platform) URL() string {
 		return "unix:" + p.listener.Addr().String()
 	}
 	return "http://" + p.listener.Addr().String() + "/"
+}
+
+// Port returns the port of the HTTP server once it has started, "" for a socket.
+func (p *Platform) Port() string {
+	_, port, _ := net.SplitHostPort(p.listener.Addr().String()) // a socket has none
+	return port
 }
 
 // BusAddr returns the address of the bus, or nil before it has started.
@@ -312,7 +326,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
-		Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
+		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
 		Tunnel: p.overview(),
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
@@ -320,7 +334,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		return p.listenError("http.listen", err)
 	}
 	p.listener = listen.Limit(listener, p.cfg.Limits.Connections)
-	p.positions, err = busapi.OpenPositions(p.pipeline, p.bus.Local("positions"), maxAhead)
+	p.positions, err = busapi.OpenPositions(p.pipeline, p.bus.Local("positions"), maxAhead, p.doors.Open("bus"))
 	if err != nil {
 		return errors.Join(err, p.listener.Close())
 	}
@@ -338,6 +352,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	p.server = httpapi.NewServer(p.api, p.log)
 	registerHTTP(p.registry, p.listener, p.server, p.api, p.catalog)
 	registerSets(p.registry, p.sets)
+	p.registry.MustRegister(&p.doors)
 	p.log.Info("http listening", "url", p.URL())
 	if p.catalog.Len() == 0 {
 		p.log.Info("no fences yet: start with --sets DIR, or PUT a GeoJSON file", "example", "curl -T FILE "+p.URL()+"v1/sets/NAME")

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -148,7 +149,7 @@ func (s *byHTTP) Send(ctx context.Context, fixes []city.Fix, at time.Time) error
 		return err
 	}
 	req.Header.Set("Content-Type", "application/x-ndjson")
-	if token := string(s.platform.cfg.HTTP.Token); token != "" {
+	if token := cmp.Or(string(s.platform.cfg.HTTP.Token), s.platform.ownKey); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := s.client.Do(req)
@@ -200,8 +201,8 @@ func (s *byWire) connect(ctx context.Context) (err error) {
 	s.Close()
 	p := s.platform
 	cfg := &wire.Config{Agent: "paddock demo", Logger: p.log, TLS: p.pinned()}
-	if token := string(p.cfg.Wire.Token); token != "" {
-		cfg.Auth = wire.TokenAuth("demo", []byte(token))
+	if token := cmp.Or(string(p.cfg.Wire.Token), p.ownKey); token != "" {
+		cfg.Auth = wire.TokenAuth(ownKeyName, []byte(token))
 	}
 	addr := p.WireAddr()
 	s.conn, err = wire.Dial(ctx, addr.Network(), addr.String(), cfg)

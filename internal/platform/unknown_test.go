@@ -20,8 +20,8 @@ func TestUnknownRequestsFail(t *testing.T) {
 		status       int
 		says         string
 	}{
-		{"GET", "?id=7&lat=52.52&lon=13.41&timestamp=1773314205", http.StatusBadRequest, "POST /v1/positions"},
-		{"POST", "?id=7&lat=52.52&lon=13.41", http.StatusMethodNotAllowed, "POST /v1/positions"},
+		{"GET", "?id=7&lat=52.52&timestamp=1773314205", http.StatusBadRequest, "POST /v1/positions"},
+		{"POST", "?id=7&lat=52.52", http.StatusMethodNotAllowed, "POST /v1/positions"},
 		{"GET", "index.html?deviceid=7", http.StatusBadRequest, "POST /v1/positions"},
 		{"GET", "?at=1,2,3&ID=7", http.StatusBadRequest, "POST /v1/positions"},
 		{"GET", "tunnel?id=7", http.StatusBadRequest, `"id"`},

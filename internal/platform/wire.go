@@ -44,6 +44,7 @@ func (p *Platform) openWire(ctx context.Context) (err error) {
 		Version: p.opts.Version, Drain: p.cfg.Limits.Drain,
 		Pauses: listen.Check(c.Listen, false) != nil, // loopback clients are never paused
 	}
+	config.Door = p.doors.Open("wire")
 	if p.tunnel != nil {
 		config.Extension, config.Budget = tunnelExtension{p.tunnel, p}, p.tunnel.LinkBudget()
 	}

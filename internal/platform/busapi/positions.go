@@ -11,6 +11,7 @@ import (
 
 	"paddock/bus"
 	"paddock/fence/track"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/subjects"
@@ -46,12 +47,13 @@ type Positions struct {
 	local    *bus.Local
 	sub      *bus.Subscription
 	maxAhead track.Millis
+	door     *doors.Door
 }
 
-// OpenPositions begins to take positions. The caller must not use local for anything else that
-// waits for the pipeline.
-func OpenPositions(p *ingest.Pipeline, local *bus.Local, maxAhead track.Millis) (*Positions, error) {
-	d := &Positions{pipeline: p, local: local, maxAhead: maxAhead}
+// OpenPositions begins to take positions, which door counts. The caller must not use local for
+// anything else that waits for the pipeline.
+func OpenPositions(p *ingest.Pipeline, local *bus.Local, maxAhead track.Millis, door *doors.Door) (*Positions, error) {
+	d := &Positions{pipeline: p, local: local, maxAhead: maxAhead, door: door}
 	var err error
 	if d.sub, err = subscribe(local, PositionSubjects, d.take); err != nil {
 		return nil, err
@@ -69,6 +71,7 @@ func (d *Positions) take(msgs []bus.Msg) {
 		batch, err := d.decode(&msgs[i])
 		if err != nil {
 			d.pipeline.Metrics.RejectBody()
+			d.door.Reject("", "body: "+err.Error(), msgs[i].Data)
 			d.answer(reply, map[string]string{"error": err.Error()})
 			continue
 		}
@@ -87,7 +90,7 @@ func (d *Positions) decode(m *bus.Msg) (*ingest.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := ingest.Decoder{Fleet: fleet, ID: id, Holds: m.Limited, Arrived: track.MillisOf(time.Now()), MaxAhead: d.maxAhead}
+	dec := ingest.Decoder{Fleet: fleet, ID: id, Holds: m.Limited, Arrived: track.MillisOf(time.Now()), MaxAhead: d.maxAhead, Door: d.door}
 	return dec.Decode(m.Data)
 }
 

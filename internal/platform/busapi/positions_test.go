@@ -45,7 +45,7 @@ func TestTheSubjectHoldsForUsersWithPermissions(t *testing.T) {
 	defer server.Shutdown(t.Context())
 	p := newPipeline()
 	defer p.Close(t.Context())
-	door, err := OpenPositions(p, server.Local("positions"), 0)
+	door, err := OpenPositions(p, server.Local("positions"), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestAnAnswerIsNoPosition(t *testing.T) {
 	defer server.Shutdown(t.Context())
 	p := newPipeline()
 	defer p.Close(context.Background())
-	door, err := OpenPositions(p, server.Local("positions"), 0)
+	door, err := OpenPositions(p, server.Local("positions"), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

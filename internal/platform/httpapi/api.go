@@ -23,6 +23,7 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
@@ -43,6 +44,7 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 
+	Doors   *doors.Doors            // counts positions by interface; nil: none are counted
 	Book    *rulebook.Book          // policies and rules; nil: none, and none can be added
 	History *history.History        // past positions and visits; nil: none
 	Hooks   *hooks.Hooks            // nil: none
@@ -104,6 +106,7 @@ type API struct {
 	tiles   *tiles.Cache
 	refused refusals
 	rules   ruleapi.Rules
+	door    *doors.Door // of POST /v1/positions
 
 	making sync.Mutex // held while a set is created
 	backup sync.Mutex // held while a backup is written
@@ -126,13 +129,14 @@ func New(cfg Config) *API {
 	a.rules = ruleapi.Rules{Audit: cfg.Audit, Book: cfg.Book, Catalog: cfg.Catalog, Refusing: cfg.Pipeline.Refusing, Settle: cfg.Pipeline.Settle}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)
+	a.door = cfg.Doors.Open("http")
 	a.handler = a.protect(a.routes())
 	return a
 }
 
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.limitBody(w, r)
-	a.handler.ServeHTTP(w, r)
+	a.handler.ServeHTTP(w, cutKey(r))
 }
 
 // Drain makes /readyz answer 503, so that load balancers choose another server.
@@ -259,6 +263,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/visits":                       permit(keyring.ObjectsRead, a.getVisits),
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
+		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
 		"DELETE " + sessionPath:                plain(a.deleteSession),
@@ -317,7 +322,10 @@ func (a *API) routes() http.Handler {
 // dispatch chooses a router before another router could clean the path in its own way.
 func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, fromDevice := device(r)
 		switch {
+		case fromDevice:
+			permit(keyring.PositionsWrite, a.takeReport).ServeHTTP(w, r)
 		case a.cfg.Gofence != nil && gofence.Owns(r.URL.Path):
 			a.cfg.Gofence.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, "/v1/"):

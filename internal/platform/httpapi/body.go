@@ -28,7 +28,11 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *budget.Lease) 
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, fail(http.StatusUnsupportedMediaType, "Content-Encoding: %.64q: send the body as it is", e)
 	}
-	limit := a.cfg.MaxBody
+	return a.readUpTo(w, r, l, a.cfg.MaxBody)
+}
+
+// readUpTo reads the whole body, at most limit bytes, whatever its encoding is.
+func (a *API) readUpTo(w http.ResponseWriter, r *http.Request, l *budget.Lease, limit int64) ([]byte, error) {
 	tooLarge := fail(http.StatusRequestEntityTooLarge, "body: larger than %d bytes; send it in parts", limit)
 	if r.ContentLength > limit {
 		w.Header().Set("Connection", "close")

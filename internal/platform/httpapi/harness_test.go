@@ -20,6 +20,7 @@ import (
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/rulebook"
@@ -95,7 +96,7 @@ func newTown(t testing.TB, o options) *town {
 	pipeline := ingest.New(ingest.Config{
 		Workers: 3, Fences: views.New(catalog, book), Publisher: logOnly{log}, Track: o.track,
 	})
-	cfg := Config{Catalog: catalog, Book: book, Pipeline: pipeline, Log: log, MaxAhead: 60_000, Version: "v0.0-test"}
+	cfg := Config{Catalog: catalog, Book: book, Pipeline: pipeline, Log: log, MaxAhead: 60_000, Version: "v0.0-test", Doors: &doors.Doors{}}
 	if o.config != nil {
 		o.config(&cfg)
 	}

@@ -40,7 +40,11 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 		Format: format, Fleet: fleet, Sees: keyring.From(r.Context()).Fleet, Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
 		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
 	}
+	dec.Door = a.door
 	batch, err := dec.Decode(body)
+	if err != nil {
+		dec.Door.Reject("", "body: "+err.Error(), body)
+	}
 	if be, ok := errors.AsType[*ingest.BodyError](err); ok {
 		return fail(http.StatusBadRequest, "body: %v", be)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 )
 
@@ -18,7 +19,8 @@ type Batch struct {
 	Omitted   int // rejections beyond maxListed
 	Renamed   int // positions that name another object than their subject
 	Ignored   Ignored
-	Handled   *Handled // progress of the sender's session with this batch; nil: none
+	Handled   *Handled    // progress of the sender's session with this batch; nil: none
+	Door      *doors.Door // counts what becomes of the positions; nil: none
 }
 
 // maxListed bounds the rejections in an answer; further ones are only counted. Without the bound,
@@ -31,6 +33,9 @@ func (b *Batch) index(i int) int {
 	}
 	return b.Indexes[i]
 }
+
+// empty reports whether nothing of a batch needs a record.
+func (b *Batch) empty() bool { return len(b.Positions) == 0 && b.Handled == nil }
 
 func (b *Batch) reject(index int, reason string) {
 	if len(b.Rejected) == maxListed {

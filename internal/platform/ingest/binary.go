@@ -15,11 +15,7 @@ import (
 // apart. Nothing of the body is kept.
 func (d *Decoder) Binary(b *Batch, index int, body []byte) {
 	p, err := d.binary(body, &b.Ignored)
-	if err != nil {
-		b.reject(index, err.Error())
-		return
-	}
-	d.take(b, index, p)
+	d.take(b, index, p, body, err)
 }
 
 func (d *Decoder) binary(body []byte, ignored *Ignored) (track.Position, error) {
@@ -47,8 +43,13 @@ func (d *Decoder) layout(body []byte) (track.Position, error) {
 	}
 	t, err := millis(float64(in.Time), strconv.FormatInt(in.Time, 10))
 	if err != nil {
-		return track.Position{}, err
+		return track.Position{ID: in.ID}, err
 	}
+	return d.measured(&in, t)
+}
+
+// measured checks a position with a time, which may be nil.
+func (d *Decoder) measured(in *position.Position, t *track.Millis) (track.Position, error) {
 	f := fields{id: &in.ID, lon: &in.Lon, lat: &in.Lat, t: t, props: in.Props}
 	if in.Fleet != "" {
 		f.fleet = &in.Fleet

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/doors"
 )
 
 // Format is the form of a body with positions.
@@ -40,6 +41,9 @@ type Decoder struct {
 	// MaxAhead bounds the distance of a position's time after Arrived, in milliseconds. Without it
 	// one wrong clock would make all later fixes of an object late.
 	MaxAhead track.Millis
+
+	// Door is that of the batches, and keeps the rejections. Nil: none does.
+	Door *doors.Door
 
 	// The names of these values in GeoJSON Features.
 	IDProperty   string // of the id; "" means "id"
@@ -74,7 +78,7 @@ const maxPositions = 1_000_000
 func (d *Decoder) Decode(body []byte) (*Batch, error) {
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
-	b := &Batch{}
+	b := &Batch{Door: d.Door}
 	switch {
 	case len(trimmed) == 0:
 		return nil, &BodyError{Offset: -1, Reason: "empty body: send a position, an array, a GeoJSON Feature or FeatureCollection, or one JSON object a line"}
@@ -162,17 +166,17 @@ func syntaxError(body []byte) error {
 // one decodes one element into the batch, or rejects it.
 func (d *Decoder) one(b *Batch, index int, raw []byte) {
 	p, err := d.position(raw, &b.Ignored)
-	if err != nil {
-		b.reject(index, err.Error())
-		return
-	}
-	d.take(b, index, p)
+	d.take(b, index, p, raw, err)
 }
 
-// take adds a position to the batch.
-func (d *Decoder) take(b *Batch, index int, p track.Position) {
-	if err := d.held(&p); err != nil {
+// take adds a position to the batch, or rejects it. input is what it was decoded from.
+func (d *Decoder) take(b *Batch, index int, p track.Position, input []byte, err error) {
+	if err == nil {
+		err = d.held(&p)
+	}
+	if err != nil {
 		b.reject(index, err.Error())
+		d.Door.Reject(p.ID, err.Error(), input)
 		return
 	}
 	if d.ID != "" && p.ID != d.ID || d.Fleet != "" && p.Fleet != d.Fleet {

@@ -70,7 +70,9 @@ func (d *Decoder) build(e *element) (track.Position, error) {
 		return track.Position{}, err
 	}
 	if f.t, err = readTime(e.T); err != nil {
-		return track.Position{}, err
+		p := track.Position{}
+		p.ID, _ = d.id(f.id) // for the list of rejections
+		return p, err
 	}
 	return d.judge(&f)
 }

@@ -262,6 +262,9 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 		pd.refuseAll(refused)
 		return pd.result(), nil
 	}
+	if b.empty() {
+		return pd.result(), nil
+	}
 	if p.room.Acquire(ctx, pd.weight) != nil {
 		pd.refuseAll(overloaded)
 		return pd.result(), nil
@@ -286,6 +289,10 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 	})
 	if pd.reason = p.Refusing(); pd.reason != "" {
 		pd.refuseAll(refused)
+		pd.done(pd)
+		return nil
+	}
+	if b.empty() {
 		pd.done(pd)
 		return nil
 	}

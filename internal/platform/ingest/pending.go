@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/fold"
 	"paddock/internal/platform/subjects"
 )
@@ -117,7 +118,54 @@ func (pd *pending) count() {
 		}
 	}
 	pd.metrics.applied(applied)
+	pd.tell(applied)
 	pd.metrics.results[resultOverloaded].Add(uint64(left))
+}
+
+// tell tells the door what became of the positions.
+func (pd *pending) tell(applied [track.Past + 1]int) {
+	door := pd.batch.Door
+	if door == nil {
+		return
+	}
+	door.Count(applied[track.Accepted]+applied[track.Held], applied[track.Late]+applied[track.Past], applied[track.Outlier])
+	listed, full, left := 0, 0, 0
+	for i, o := range pd.outcomes {
+		switch {
+		case o != outcome(track.Full) && o < refused:
+		case listed < doors.Kept:
+			listed++
+			door.Refuse(classOf(o), pd.batch.Positions[i].ID, pd.why(o))
+		case o == outcome(track.Full):
+			full++
+		default:
+			left++
+		}
+	}
+	door.Refused(doors.Full, full)
+	door.Refused(doors.Overloaded, left)
+}
+
+func classOf(o outcome) doors.Class {
+	if o == outcome(track.Full) {
+		return doors.Full
+	}
+	return doors.Overloaded
+}
+
+// why returns the reason why a position was not applied.
+func (pd *pending) why(o outcome) string {
+	switch o {
+	case outcome(track.Full):
+		return "too many objects: the limit is reached and this one is new"
+	case overloaded:
+		return "overloaded: the queue is full, send it again later"
+	case unapplied:
+		return "not applied: shutting down, send it again later"
+	case unstored:
+		return "not stored: the journal cannot be written"
+	}
+	return pd.reason
 }
 
 func (pd *pending) result() Result {
@@ -132,19 +180,10 @@ func (pd *pending) result() Result {
 			r.Outliers++
 		case outcome(track.Full):
 			r.Full++
-			r.reject(pd.batch.index(i), "too many objects: the limit is reached and this one is new")
-		case overloaded:
+			r.reject(pd.batch.index(i), pd.why(o))
+		case overloaded, unapplied, unstored, refused:
 			r.Overloaded++
-			r.reject(pd.batch.index(i), "overloaded: the queue is full, send it again later")
-		case unapplied:
-			r.Overloaded++
-			r.reject(pd.batch.index(i), "not applied: shutting down, send it again later")
-		case unstored:
-			r.Overloaded++
-			r.reject(pd.batch.index(i), "not stored: the journal cannot be written")
-		case refused:
-			r.Overloaded++
-			r.reject(pd.batch.index(i), pd.reason)
+			r.reject(pd.batch.index(i), pd.why(o))
 		}
 	}
 	r.list()

@@ -29,6 +29,7 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	}
 	batch := &ingest.Batch{Positions: make([]track.Position, 0, posts.Len())}
 	i := 0
+	dec.Door, batch.Door = a.cfg.Door, a.cfg.Door
 	for number, body := range posts.All() {
 		dec.Binary(batch, i, body)
 		batch.Handled = handled(posts, number)

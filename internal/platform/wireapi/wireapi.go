@@ -18,6 +18,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
+	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/process/keyring"
@@ -48,6 +49,7 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 	Logger   *slog.Logger
+	Door     *doors.Door // counts the positions; nil: none does
 
 	Token       string        // clients prove that they know it, as an administrator; "": none
 	Keys        *keyring.Ring // whose secrets clients prove; nil: none

@@ -55,6 +55,9 @@ func (g *Grant) Name() string {
 // Can reports whether the key permits one of these verbs.
 func (g *Grant) Can(any Verbs) bool { return g.verbs&(any|Admin) != 0 && !g.HasEnded() }
 
+// Only reports whether the key permits these verbs and no others.
+func (g *Grant) Only(verbs Verbs) bool { return g.verbs == verbs }
+
 // Fleet reports whether the key is for a fleet.
 func (g *Grant) Fleet(name string) bool { return g.fleets == nil || g.fleets[name] }
 

@@ -1,0 +1,114 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"paddock/internal/platform/doors/format"
+	"paddock/internal/platform/ingest"
+	"paddock/internal/process/lifecycle"
+)
+
+const (
+	gtfsTimeout = 30 * time.Second // for one answer
+	// maxFeed bounds an answer, in bytes when unpacked.
+	maxFeed = 32 << 20
+	// maxAskedWait bounds the wait that an answer asks for.
+	maxAskedWait = time.Hour
+)
+
+// feed is what is known of the last answer.
+type feed struct {
+	etag, modified string
+	client         *http.Client
+}
+
+// poll asks for a feed until ctx ends. A vehicle whose time has not changed is late, which is
+// cheap.
+func (s *source) poll(ctx context.Context) {
+	f := &feed{client: &http.Client{Timeout: gtfsTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1}}}
+	defer f.client.CloseIdleConnections()
+	every := s.settings.GTFS.Every
+	wait := every
+	for {
+		asked, err := s.fetch(ctx, f)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.connected.Store(false)
+			s.failed(err)
+			wait = max(every, min(2*wait, 20*every, max(every, 10*time.Minute)))
+			wait = max(wait, min(asked, maxAskedWait))
+		default:
+			wait = every
+		}
+		if lifecycle.Sleep(ctx, wait-every/20+jitter(every/10)) != nil {
+			return
+		}
+	}
+}
+
+// fetch asks once. With an error it returns the wait that the answer asks for, or 0.
+func (s *source) fetch(ctx context.Context, f *feed) (asked time.Duration, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.settings.GTFS.URL, nil)
+	if err != nil {
+		return 0, errors.New("the address is not valid")
+	}
+	for name, value := range s.settings.GTFS.Headers {
+		r.Header.Set(name, value)
+	}
+	if f.etag != "" {
+		r.Header.Set("If-None-Match", f.etag)
+	}
+	if f.modified != "" {
+		r.Header.Set("If-Modified-Since", f.modified)
+	}
+	res, err := f.client.Do(r)
+	if err != nil {
+		return 0, withoutURL(err)
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode == http.StatusNotModified:
+		s.up()
+		return 0, nil
+	case res.StatusCode != http.StatusOK:
+		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+		return time.Duration(max(0, min(seconds, int(maxAskedWait.Seconds())))) * time.Second, fmt.Errorf("the feed answers %.64s", res.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxFeed+1))
+	if err != nil {
+		return 0, withoutURL(err)
+	}
+	if len(body) > maxFeed {
+		return 0, fmt.Errorf("the feed has more than %d bytes", maxFeed)
+	}
+	found, err := format.GTFS(body)
+	if err != nil {
+		s.add(&ingest.Batch{}, nil, body, err)
+		return 0, err
+	}
+	batch := &ingest.Batch{}
+	s.add(batch, &found, nil, nil)
+	if !s.submit(ctx, batch) {
+		return 0, errors.New("shutting down")
+	}
+	f.etag, f.modified = res.Header.Get("ETag"), res.Header.Get("Last-Modified")
+	s.up()
+	return 0, nil
+}
+
+// withoutURL returns an error of net/http without the URL, in which feeds have keys.
+func withoutURL(err error) error {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		return ue.Err
+	}
+	return err
+}

@@ -1,0 +1,232 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"paddock/internal/platform/doors/format"
+	"paddock/internal/platform/ingest"
+)
+
+const (
+	maxLine      = 1024 // bytes of a line; a longer one is rejected
+	maxDatagram  = 8 << 10
+	maxReceivers = 64   // connections to tcp-listen; further ones are closed
+	datagrams    = 1024 // that wait; further ones are dropped
+	linesDial    = 10 * time.Second
+)
+
+// lineReader is a reader of package format.
+type lineReader interface {
+	Line(line []byte, arrived int64) format.Result
+}
+
+// reader returns a reader of the format, which is one of a connection.
+func (l *Lines) reader() lineReader {
+	switch l.Format {
+	case "sbs":
+		return &format.SBS{}
+	case "nmea":
+		return &format.NMEA{ID: l.Object}
+	}
+	return &format.AIS{}
+}
+
+// admits reports whether an address may send. Without networks the address is loopback, as the one
+// that is listened on.
+func (l *Lines) admits(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	if len(l.From) == 0 {
+		return true
+	}
+	for _, p := range l.From {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *source) runLines(ctx context.Context) {
+	switch s.settings.Lines.URL.Scheme {
+	case "tcp":
+		s.keep(ctx, s.followLines)
+	case "tcp-listen":
+		s.keep(ctx, s.acceptLines)
+	case "udp":
+		s.keep(ctx, s.receiveLines)
+	}
+}
+
+// followLines reads one connection to a receiver.
+func (s *source) followLines(ctx context.Context) error {
+	conn, err := (&net.Dialer{Timeout: linesDial}).DialContext(ctx, "tcp", s.settings.Lines.URL.Host)
+	if err != nil {
+		return withoutAddress(err)
+	}
+	s.up()
+	return s.readConn(ctx, conn)
+}
+
+// readConn reads lines from a connection until it or ctx ends.
+func (s *source) readConn(ctx context.Context, conn net.Conn) error {
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer conn.Close()
+	in, reader := bufio.NewReaderSize(conn, maxLine), s.settings.Lines.reader()
+	for {
+		batch := &ingest.Batch{}
+		err := s.nextLines(batch, reader, in)
+		if !s.submit(ctx, batch) {
+			return errors.New("shutting down")
+		}
+		if err != nil {
+			return withoutAddress(err)
+		}
+	}
+}
+
+// nextLines waits for a line, and reads those buffered behind it.
+func (s *source) nextLines(batch *ingest.Batch, reader lineReader, in *bufio.Reader) error {
+	for range maxGathered {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			s.add(batch, nil, bytes.Clone(line), fmt.Errorf("body: a line of more than %d bytes", maxLine))
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = in.ReadSlice('\n')
+			}
+			line = nil
+		}
+		s.line(batch, reader, line)
+		if err != nil {
+			return err
+		}
+		if ahead, _ := in.Peek(in.Buffered()); bytes.IndexByte(ahead, '\n') < 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// line adds what a line says to a batch.
+func (s *source) line(batch *ingest.Batch, reader lineReader, line []byte) {
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return
+	}
+	found := reader.Line(line, time.Now().UnixMilli())
+	s.add(batch, &found, line, nil)
+}
+
+// acceptLines takes connections of receivers.
+func (s *source) acceptLines(ctx context.Context) error {
+	l := s.settings.Lines
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", l.URL.Host)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
+	defer listener.Close()
+	s.up()
+	s.listening.Store(addrOf(listener.Addr()))
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	places := make(chan struct{}, maxReceivers)
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			s.refused(conn.RemoteAddr(), "there are too many connections")
+			_ = conn.Close()
+			continue
+		}
+		if !l.admits(conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr()) {
+			<-places
+			s.refused(conn.RemoteAddr(), "its network is not in from")
+			_ = conn.Close()
+			continue
+		}
+		readers.Go(func() {
+			defer func() { <-places }()
+			_ = s.readConn(ctx, conn) // the receiver comes again
+		})
+	}
+}
+
+func addrOf(a net.Addr) *string {
+	text := a.String()
+	return &text
+}
+
+// refused counts a sender that may not send, or not now.
+func (s *source) refused(peer net.Addr, why string) {
+	s.failures.Add(1)
+	s.log.Debug("a sender was refused", "peer", peer.String(), "reason", why)
+}
+
+// receiveLines reads datagrams, each with one line or more.
+func (s *source) receiveLines(ctx context.Context) error {
+	l := s.settings.Lines
+	packet, err := new(net.ListenConfig).ListenPacket(ctx, "udp", l.URL.Host)
+	if err != nil {
+		return err
+	}
+	conn := packet.(*net.UDPConn)
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	s.up()
+	s.listening.Store(addrOf(conn.LocalAddr()))
+	queue := make(chan []byte, datagrams)
+	var applying sync.WaitGroup
+	applying.Go(func() { s.applyDatagrams(ctx, queue) })
+	defer applying.Wait()
+	defer close(queue)
+	defer conn.Close()
+	buffer := make([]byte, maxDatagram)
+	for {
+		n, from, err := conn.ReadFromUDPAddrPort(buffer)
+		if err != nil {
+			return err
+		}
+		if !l.admits(from.Addr()) {
+			s.refused(net.UDPAddrFromAddrPort(from), "its network is not in from")
+			continue
+		}
+		select {
+		case queue <- bytes.Clone(buffer[:n]):
+		default:
+			s.dropped.Add(1)
+		}
+	}
+}
+
+// applyDatagrams applies datagrams in their order until the queue is closed.
+func (s *source) applyDatagrams(ctx context.Context, queue <-chan []byte) {
+	reader := s.settings.Lines.reader()
+	for first := range queue {
+		batch := &ingest.Batch{}
+		s.datagram(batch, reader, first)
+		for len(queue) > 0 && len(batch.Positions) < maxGathered {
+			s.datagram(batch, reader, <-queue)
+		}
+		s.submit(ctx, batch) // false: the process ends
+	}
+}
+
+func (s *source) datagram(batch *ingest.Batch, reader lineReader, text []byte) {
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		if len(line) > maxLine {
+			s.add(batch, nil, line, fmt.Errorf("body: a line of more than %d bytes", maxLine))
+			continue
+		}
+		s.line(batch, reader, line)
+	}
+}
