@@ -32,7 +32,7 @@ type exportCmd struct {
 	Data   string `xor:"source" placeholder:"DIR" help:"The data directory of a stopped platform (default as for up)."`
 	Backup string `xor:"source" placeholder:"FILE" help:"A backup in place of a directory; it is restored into a temporary one."`
 	URL    string `name:"url" xor:"source" placeholder:"URL" help:"A running platform in place of a directory, such as http://127.0.0.1:8080."`
-	Token  string `placeholder:"TOKEN" help:"The platform's token, if it has one (default $PADDOCK_HTTP_TOKEN)."`
+	Token  string `placeholder:"TOKEN" help:"A key of the platform, or its token (default $PADDOCK_HTTP_TOKEN)."`
 
 	Fleet  string `placeholder:"NAME" help:"Only this fleet."`
 	Object string `placeholder:"ID" help:"Only this object."`

@@ -42,6 +42,7 @@ type cli struct {
 	Export   exportCmd   `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
 	Import   importCmd   `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
 	Rules    rulesCmd    `cmd:"" group:"platform" help:"Check files of rules, and try them on recorded positions."`
+	Keys     keysCmd     `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
 	Webhooks webhooksCmd `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
 	Agent    agentCmd    `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 

@@ -16,7 +16,7 @@ import (
 // remote holds the flags that name a running platform.
 type remote struct {
 	Server string `placeholder:"URL" default:"http://127.0.0.1:8080" help:"Address of the platform."`
-	Token  string `placeholder:"TOKEN" help:"The platform's token, if it has one (default $PADDOCK_HTTP_TOKEN)."`
+	Token  string `placeholder:"TOKEN" help:"A key of the platform, or its token (default $PADDOCK_HTTP_TOKEN)."`
 }
 
 // open makes a request whose answer has a status of success. A path is one of the API, whose

@@ -9,6 +9,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -18,19 +19,31 @@ import (
 
 	"paddock/fence/track"
 	"paddock/internal/platform/doors"
+	"paddock/internal/process/keyring"
 )
 
-// counted is a town whose doors count.
-func counted(t *testing.T, token string) *town {
+// counted is a town whose doors count. With a key it asks for that, which may send positions, or
+// for the operator's.
+func counted(t *testing.T, key string) *town {
 	t.Helper()
-	return countedWith(t, token, io.Discard)
+	return countedWith(t, key, io.Discard)
 }
 
+// operatorsKey is that of an administrator in a town with keys.
+const operatorsKey = "operator's"
+
 // countedWith is counted with a log.
-func countedWith(t *testing.T, token string, to io.Writer) *town {
+func countedWith(t *testing.T, key string, to io.Writer) *town {
 	t.Helper()
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	t.Cleanup(ring.Close)
+	if key != "" {
+		must(t, ring.Add(keyring.Key{Name: "phone", SHA256: keyring.DigestOf(key), Verbs: []string{"positions:write"}}))
+		must(t, ring.Add(keyring.Key{Name: "root", SHA256: keyring.DigestOf(operatorsKey), Verbs: []string{"admin"}}))
+	}
 	return newTown(t, options{server: func(s *http.Server) { s.ErrorLog = log.New(to, "", 0) }, config: func(c *Config) {
-		c.Token, c.Doors = token, &doors.Doors{}
+		c.Keys, c.KeyRequired, c.Doors = ring, key != "", &doors.Doors{}
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(c.Doors)
 		c.Metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
@@ -202,6 +215,13 @@ func TestKeysOfDevices(t *testing.T) {
 	if r := tw.get("/v1/objects?key=s3cret"); r.status != 401 { // elsewhere there is no such key
 		t.Error(r.status)
 	}
+	const visible = `the key "root" may do more than positions:write: it is not for URLs, which others see`
+	for _, path := range []string{"/in/osmand/" + url.PathEscape(operatorsKey) + "?" + q, "/in/osmand?key=" + url.QueryEscape(operatorsKey) + "&" + q} {
+		tw.problem(tw.get(path), 403, visible)
+	}
+	if r := tw.get("/in/osmand?"+q, "Authorization", "Bearer "+operatorsKey); r.status != 200 { // in a header it is
+		t.Error(r.status)
+	}
 }
 
 // lines gathers what is logged.
@@ -234,8 +254,8 @@ func TestKeysAreCut(t *testing.T) {
 			r = tw.post(path, "lat=95&lon=1&key="+key)
 			texts["POST "+path] = fmt.Sprint(r.header, string(r.body))
 		}
-		texts["/v1/doors"] = string(tw.get("/v1/doors", "Authorization", "Bearer "+token).body)
-		texts["/metrics"] = string(tw.get("/metrics", "Authorization", "Bearer "+token).body)
+		texts["/v1/doors"] = string(tw.get("/v1/doors", "Authorization", "Bearer "+operatorsKey).body)
+		texts["/metrics"] = string(tw.get("/metrics", "Authorization", "Bearer "+operatorsKey).body)
 		if !strings.Contains(texts["/v1/doors"], "lat=95") {
 			t.Errorf("nothing is listed: %s", texts["/v1/doors"])
 		}
