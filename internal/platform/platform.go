@@ -51,6 +51,7 @@ import (
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
+	"paddock/internal/process/certificate"
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
@@ -139,6 +140,9 @@ type Platform struct {
 	wire         *wireapi.API
 	wireListener net.Listener
 	wireTLS      *tls.Config        // nil: none
+	httpTLS      *tls.Config        // nil: none
+	httpFiles    *certificate.Files // of httpTLS; nil: none
+	wireFiles    *certificate.Files // of wireTLS; nil: none
 	tickets      *handshake.Tickets // of wireTLS, nil: none
 	tunnel       *tunneld.Role      // nil: none
 }
@@ -172,6 +176,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		lifecycle.GiveBack("memory", lifecycle.Allocated()),
 		{Name: "sets", Start: p.prepareSets},
 		{Name: "journal", Start: p.openState, Run: p.watchJournal, Drain: p.closeJournal},
+		{Name: "certificates", Start: p.openTLS, Run: p.followCertificates},
 		{Name: "keys", Start: p.openKeys, Run: p.followKeys, Drain: p.closeKeys},
 		{Name: "history", Run: p.followHistory, Drain: p.closeHistory},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
@@ -205,7 +210,11 @@ func (p *Platform) URL() string {
 	if p.listener.Addr().Network() == "unix" {
 		return "unix:" + p.listener.Addr().String()
 	}
-	return "http://" + p.listener.Addr().String() + "/"
+	scheme := "http"
+	if p.httpTLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + p.listener.Addr().String() + "/"
 }
 
 // Port returns the port of the HTTP server once it has started, "" for a socket.
@@ -361,7 +370,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 }
 
 func (p *Platform) serveHTTP(context.Context) error {
-	if err := p.server.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := p.server.Serve(p.secured(p.listener)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

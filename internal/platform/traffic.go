@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -114,7 +112,11 @@ type byHTTP struct {
 }
 
 // SendByHTTP returns a Sender over HTTP, for use once p has started.
-func (p *Platform) SendByHTTP() Sender { return &byHTTP{platform: p} }
+func (p *Platform) SendByHTTP() Sender {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = p.httpFiles.Pinned()
+	return &byHTTP{platform: p, client: http.Client{Transport: transport}}
+}
 
 func (s *byHTTP) Close() { s.client.CloseIdleConnections() }
 
@@ -200,30 +202,13 @@ func (s *byWire) connect(ctx context.Context) (err error) {
 	}
 	s.Close()
 	p := s.platform
-	cfg := &wire.Config{Agent: "paddock demo", Logger: p.log, TLS: p.pinned()}
+	cfg := &wire.Config{Agent: "paddock demo", Logger: p.log, TLS: p.wireFiles.Pinned()}
 	if token := cmp.Or(string(p.cfg.Wire.Token), p.ownKey); token != "" {
 		cfg.Auth = wire.TokenAuth(ownKeyName, []byte(token))
 	}
 	addr := p.WireAddr()
 	s.conn, err = wire.Dial(ctx, addr.Network(), addr.String(), cfg)
 	return err
-}
-
-// pinned returns a client's TLS configuration that trusts only p's own certificate.
-func (p *Platform) pinned() *tls.Config {
-	if p.wireTLS == nil {
-		return nil
-	}
-	own := p.wireTLS.Certificates[0].Certificate[0]
-	return &tls.Config{
-		InsecureSkipVerify: true, // VerifyConnection takes its place
-		VerifyConnection: func(state tls.ConnectionState) error {
-			if !bytes.Equal(state.PeerCertificates[0].Raw, own) {
-				return errors.New("this is not the platform's own certificate")
-			}
-			return nil
-		},
-	}
 }
 
 func (s *byWire) Send(ctx context.Context, fixes []city.Fix, at time.Time) error {

@@ -21,12 +21,8 @@ func (p *Platform) WireAddr() net.Addr {
 
 func (p *Platform) openWire(ctx context.Context) (err error) {
 	c := p.cfg.Wire
-	if c.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil {
-			return p.cfg.Fault("wire.cert", err)
-		}
-		p.wireTLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	if p.wireFiles != nil {
+		p.wireTLS = p.wireFiles.Config()
 		if p.tunnel != nil {
 			p.wireTLS.ClientAuth = tls.RequestClientCert // clients are identified by their keys
 		}

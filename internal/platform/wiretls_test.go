@@ -1,14 +1,8 @@
 package platform_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,41 +13,12 @@ import (
 	"paddock/wire"
 )
 
-// certify writes a certificate for loopback and its key, and returns a pool that trusts it.
+// certify gives wire a certificate for loopback, and returns a pool that trusts it.
 func certify(t *testing.T, cfg *config.Config) *x509.CertPool {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	cfg.Wire.Cert, cfg.Wire.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{
-		cfg.Wire.Cert: {Type: "CERTIFICATE", Bytes: der}, cfg.Wire.Key: {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	return pool
+	return pairOf(t, cfg.Wire.Cert, cfg.Wire.Key, 1)
 }
 
 // Over TLS the wire door admits clients with the token, and drains as without TLS; the demo's own

@@ -1,6 +1,7 @@
 package plainhttp
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"time"
@@ -12,11 +13,15 @@ import (
 // accepts.
 func (s *Server) handOver(c *conn) {
 	_ = c.SetDeadline(time.Time{}) // fails if the connection has ended, as the next read will
-	r := &replay{Conn: c.Conn, held: c.held}
-	if c.posted {
-		r.lineEnds = 4
+	given := c.Conn
+	if _, ok := given.(*tls.Conn); !ok { // of which nothing was read, and which net/http knows
+		r := &replay{Conn: c.Conn, held: c.held}
+		if c.posted {
+			r.lineEnds = 4
+		}
+		given = r
 	}
-	if !s.handovers.Give(r) {
+	if !s.handovers.Give(given) {
 		_ = c.Close()
 	}
 }

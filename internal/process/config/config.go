@@ -76,19 +76,50 @@ type HTTP struct {
 	Token   Secret `yaml:"token"`   // required of clients; "" requires none
 	Profile bool   `yaml:"profile"` // serve /debug/pprof
 
+	Cert string `yaml:"cert"` // PEM file with the certificate, for TLS; "" is none
+	Key  string `yaml:"key"`  // PEM file with its key
+
+	// ACME lists the names, separated by commas, for which an authority is asked for a certificate,
+	// in place of Cert. Port 443 of each has to reach Listen.
+	ACME          string `yaml:"acme"`
+	ACMEEmail     string `yaml:"acme_email"`     // for the authority's notices; "" is none
+	ACMEDirectory string `yaml:"acme_directory"` // https URL of the authority; "" is Let's Encrypt
+	ACMERoot      string `yaml:"acme_root"`      // PEM file that signs the authority's own certificate; "" is the system's
+
 	// CORSOrigins lists the origins of pages that may read answers, with a key: as
 	// https://example.org, separated by commas.
 	CORSOrigins string `yaml:"cors_origins"`
 }
 
 // Origins returns the origins of CORSOrigins.
-func (h HTTP) Origins() (all []string) {
-	for origin := range strings.SplitSeq(h.CORSOrigins, ",") {
-		if origin = strings.TrimSpace(origin); origin != "" {
-			all = append(all, origin)
+func (h HTTP) Origins() []string { return list(h.CORSOrigins) }
+
+// Domains returns the names of ACME.
+func (h HTTP) Domains() []string { return list(h.ACME) }
+
+// list returns the texts between commas.
+func list(text string) (all []string) {
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			all = append(all, one)
 		}
 	}
 	return all
+}
+
+// certificates checks the settings of TLS.
+func (h HTTP) certificates(kept bool) error {
+	switch {
+	case (h.Cert == "") != (h.Key == ""):
+		return errors.New("cert and key are set together or not at all")
+	case h.ACME == "":
+		return when(h.ACMEEmail+h.ACMEDirectory+h.ACMERoot != "", "acme_email, acme_directory and acme_root need acme, the names of the certificate")
+	case h.Cert != "":
+		return errors.New("acme and cert are two sources of the certificate: set one of them")
+	case listen.IsUnix(h.Listen):
+		return fmt.Errorf("%q is a unix socket, which an authority does not reach", h.Listen)
+	}
+	return when(!kept, "acme needs a data directory, where the certificate is kept")
 }
 
 // Access holds the keys, which one secret each has at every interface.
@@ -273,6 +304,7 @@ func (c *Config) Validate() error {
 	check("bus.user", c.Bus.credentials())
 	check("bus.max_payload", when(c.Bus.MaxPayload > c.Bus.MaxPending,
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))
+	check("http.cert", c.HTTP.certificates(c.Data.Dir != "off" && !c.Journal.Off()))
 	for _, origin := range c.HTTP.Origins() {
 		check("http.cors_origins", http.NewCrossOriginProtection().AddTrustedOrigin(origin))
 	}
