@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -24,7 +25,7 @@ import (
 	"github.com/coder/websocket"
 
 	"paddock/internal/city"
-	"paddock/internal/process/certificate"
+	"paddock/internal/platform"
 	"paddock/internal/process/config"
 )
 
@@ -143,6 +144,20 @@ func bySSL(t *testing.T, address string) {
 	}
 }
 
+// heard waits for a text in a log.
+type heard struct {
+	text string
+	seen chan struct{} // closed by the first one
+	once sync.Once
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), h.text) {
+		h.once.Do(func() { close(h.seen) })
+	}
+	return len(p), nil
+}
+
 // A renewed certificate is in use without a restart and without a failed request; one that cannot
 // be used changes nothing.
 func TestRenewedCertificate(t *testing.T) {
@@ -150,7 +165,8 @@ func TestRenewedCertificate(t *testing.T) {
 	cfg := config.Default()
 	cfg.HTTP.Cert, cfg.HTTP.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	pairOf(t, cfg.HTTP.Cert, cfg.HTTP.Key, 1)
-	r := start(t, cfg, square(t))
+	refused := &heard{text: "a changed certificate cannot be used", seen: make(chan struct{})}
+	r := startWith(t, platform.Options{Config: cfg, Catalog: square(t), Logger: slog.New(slog.NewTextHandler(refused, nil))})
 	address := strings.TrimSuffix(strings.TrimPrefix(r.URL(), "https://"), "/")
 	serial := func() int64 {
 		c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) // only its number is looked at
@@ -166,7 +182,7 @@ func TestRenewedCertificate(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatalf("certificate %d is in use, not %d", serial(), want)
 			}
-			time.Sleep(50 * time.Millisecond)
+			<-time.After(50 * time.Millisecond)
 		}
 	}
 	stop := make(chan struct{})
@@ -197,7 +213,7 @@ func TestRenewedCertificate(t *testing.T) {
 	if err := os.WriteFile(cfg.HTTP.Cert, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(certificate.Interval + time.Second) // it has been looked at
+	<-refused.seen
 	if n := serial(); n != 2 {
 		t.Errorf("certificate %d", n)
 	}

@@ -218,7 +218,7 @@ func pool(t *testing.T, file string) *x509.CertPool {
 // fetch reads a page of the authority, which may not listen yet.
 func fetch(t *testing.T, client *http.Client, url string) []byte {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; <-time.After(50 * time.Millisecond) {
 		res, err := client.Get(url)
 		if err == nil {
 			text, err := io.ReadAll(res.Body)
