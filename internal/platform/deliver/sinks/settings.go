@@ -6,6 +6,7 @@ import (
 
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/deliver/sinks/mqttsink"
 	"paddock/internal/platform/deliver/sinks/natssink"
 	"paddock/internal/platform/deliver/sinks/ndjson"
 	"paddock/internal/process/strictyaml"
@@ -23,7 +24,7 @@ type Sink struct {
 	deliver.Selection
 	Tile38  bool // events as notifications of Tile38
 	Enabled bool
-	Kind    string // of the end: file, nats
+	Kind    string // of the end: one of kinds
 
 	to interface{ String() string } // the settings of the end
 }
@@ -33,6 +34,8 @@ func (s *Sink) end() deliver.End {
 	switch c := s.to.(type) {
 	case *ndjson.Config:
 		return ndjson.New(c, s.Tile38)
+	case *mqttsink.Config:
+		return mqttsink.New(c, s.Tile38)
 	case *natssink.Config:
 		return natssink.New(c, s.Tile38)
 	}
@@ -109,6 +112,7 @@ func readSink(n *strictyaml.Node) *Sink {
 // kinds holds the readers of the kinds of ends.
 var kinds = map[string]func(*strictyaml.Node) interface{ String() string }{
 	"file": func(n *strictyaml.Node) interface{ String() string } { return ndjson.Read(n) },
+	"mqtt": func(n *strictyaml.Node) interface{ String() string } { return mqttsink.Read(n) },
 	"nats": func(n *strictyaml.Node) interface{ String() string } { return natssink.Read(n) },
 }
 
