@@ -266,6 +266,32 @@ func stream(query string, n int) func(*guarded, *holder) (bool, string) {
 	}
 }
 
+// socket reads a WebSocket of events from the oldest on, until it has told n events.
+func socket(n int) func(*guarded, *holder) (bool, string) {
+	return func(g *guarded, k *holder) (bool, string) {
+		ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+		defer cancel()
+		conn, res, err := websocket.Dial(ctx, g.URL()+"v1/events?from=2000-01-01T00:00:00Z&event=enter",
+			&websocket.DialOptions{HTTPClient: g.client, HTTPHeader: http.Header{"Authorization": {"Bearer " + k.secret}}})
+		if err != nil {
+			if res == nil || res.StatusCode != http.StatusForbidden {
+				g.t.Errorf("%s: %v", k.name, err)
+			}
+			return false, ""
+		}
+		defer func() { _ = conn.CloseNow() }()
+		var told strings.Builder
+		for range events(k, n) {
+			_, m, err := conn.Read(ctx)
+			if err != nil {
+				g.t.Fatalf("%s: %v", k.name, err)
+			}
+			told.Write(m)
+		}
+		return true, told.String()
+	}
+}
+
 // events returns how many of n events, of each fleet in each set, a key sees.
 func events(k *holder, n int) int {
 	if len(k.fleets) > 0 {
@@ -387,6 +413,7 @@ func attempts() (all []attempt) {
 		at := `"lon":0.5,"lat":0.5,"t":"2026-01-01T00:00:30Z"}` // late: it changes nothing
 		add("POST positions", []string{"positions:write"}, fleet, "", "", byHTTP("POST", "v1/positions", `{"id":"o","fleet":"`+fleet+`",`+at))
 		add("POST positions of a fleet", []string{"positions:write"}, fleet, "", "", byHTTP("POST", "v1/positions?fleet="+fleet, `{"id":"o",`+at))
+		add("a phone", []string{"positions:write"}, fleet, "", "", byHTTP("GET", "in/osmand?id=o&lat=0.5&lon=0.5&timestamp=1767225630&fleet="+fleet, ""))
 		add("bus positions", []string{"positions:write"}, fleet, "", "", request("pos."+fleet+".o", "{"+at))
 		add("delete object", nil, fleet, "", "", byHTTP("DELETE", "v1/objects/none?fleet="+fleet, ""))
 	}
@@ -402,7 +429,8 @@ func attempts() (all []attempt) {
 	add("wire events", []string{"events:read"}, "", "", "all", func(g *guarded, k *holder) (bool, string) {
 		return followWire(`{"event":"enter","cursor":"`+g.oldest()+`"}`, 4)(g, k)
 	})
-	for _, path := range []string{"v1/keys", "v1/audit", "v1/tunnel", "metrics"} {
+	add("WebSocket", []string{"events:read"}, "", "", "all", socket(4))
+	for _, path := range []string{"v1/keys", "v1/audit", "v1/tunnel", "v1/webhooks", "v1/sinks", "v1/doors", "metrics"} {
 		add("GET "+path, nil, "", "", "", byHTTP("GET", path, ""))
 	}
 	add("backup", nil, "", "", "", byHTTP("POST", "v1/backup", ""))
@@ -528,20 +556,22 @@ func TestRevokedKeys(t *testing.T) {
 		}
 		ended.Go(func() { _, _ = io.Copy(io.Discard, res.Body); _ = res.Body.Close() })
 
-		conn, _, err := websocket.Dial(t.Context(), g.URL()+"v1/live", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + secret}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended.Go(func() {
-			for {
-				if _, _, err := conn.Read(t.Context()); err != nil {
-					if websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
-						t.Errorf("the live feed: %v", err)
-					}
-					return
-				}
+		for _, path := range []string{"v1/live", "v1/events"} {
+			conn, _, err := websocket.Dial(t.Context(), g.URL()+path, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + secret}}})
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
+			ended.Go(func() {
+				for {
+					if _, _, err := conn.Read(t.Context()); err != nil {
+						if websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+							t.Errorf("the WebSocket of %s: %v", path, err)
+						}
+						return
+					}
+				}
+			})
+		}
 
 		closed := make(chan struct{})
 		nc, err := nats.Connect("nats://"+g.BusAddr().String(), nats.Token(secret), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))

@@ -23,8 +23,9 @@ const (
 	cursorHeader = "Paddock-Cursor"
 )
 
-// getEvents streams events as server-sent events, or as newline-delimited JSON if the client
-// prefers it. A subscriber that falls behind the log receives a gap record and continues.
+// getEvents streams events as server-sent events, as newline-delimited JSON if the client prefers
+// it, or over a WebSocket. A subscriber that falls behind the log receives a gap record and
+// continues.
 func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	q, err := params(r, "set", "fence", "event", "fleet", "object", "cursor", "from", "last", "format", "limit", "wait")
 	if err != nil {
@@ -42,13 +43,19 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if isSocket(r) && (!wait || q.Get("format") != "" && !enc.tile38) {
+		return fail(http.StatusBadRequest, "query: a WebSocket takes no wait=0, and no format but tile38")
+	}
 	f = limitEvents(f, keyring.From(r.Context()))
 	after, err := a.begin(q, r.Header.Get("Last-Event-ID"), wait, f)
 	if err != nil {
 		return err
 	}
-	s := &eventStream{api: a, log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w)}
 	reader := a.cfg.Log.Reader(after, f)
+	if isSocket(r) {
+		return a.getEventSocket(w, r, reader, enc.tile38)
+	}
+	s := &eventStream{api: a, log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w)}
 	if !wait {
 		s.past(reader, limit)
 		return nil

@@ -6,6 +6,8 @@ import (
 
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/deliver/sinks/kafkasink"
+	"paddock/internal/platform/deliver/sinks/mqttsink"
 	"paddock/internal/platform/deliver/sinks/natssink"
 	"paddock/internal/platform/deliver/sinks/ndjson"
 	"paddock/internal/process/strictyaml"
@@ -23,7 +25,7 @@ type Sink struct {
 	deliver.Selection
 	Tile38  bool // events as notifications of Tile38
 	Enabled bool
-	Kind    string // of the end: file, nats
+	Kind    string // of the end: one of kinds
 
 	to interface{ String() string } // the settings of the end
 }
@@ -33,6 +35,10 @@ func (s *Sink) end() deliver.End {
 	switch c := s.to.(type) {
 	case *ndjson.Config:
 		return ndjson.New(c, s.Tile38)
+	case *kafkasink.Config:
+		return kafkasink.New(c, s.Tile38)
+	case *mqttsink.Config:
+		return mqttsink.New(c, s.Tile38)
 	case *natssink.Config:
 		return natssink.New(c, s.Tile38)
 	}
@@ -108,8 +114,10 @@ func readSink(n *strictyaml.Node) *Sink {
 
 // kinds holds the readers of the kinds of ends.
 var kinds = map[string]func(*strictyaml.Node) interface{ String() string }{
-	"file": func(n *strictyaml.Node) interface{ String() string } { return ndjson.Read(n) },
-	"nats": func(n *strictyaml.Node) interface{ String() string } { return natssink.Read(n) },
+	"file":  func(n *strictyaml.Node) interface{ String() string } { return ndjson.Read(n) },
+	"kafka": func(n *strictyaml.Node) interface{ String() string } { return kafkasink.Read(n) },
+	"mqtt":  func(n *strictyaml.Node) interface{ String() string } { return mqttsink.Read(n) },
+	"nats":  func(n *strictyaml.Node) interface{ String() string } { return natssink.Read(n) },
 }
 
 func kindNames() string {

@@ -1,0 +1,227 @@
+// Package kafkasink produces events into a topic of Kafka. An event counts as taken once all
+// replicas in sync have acknowledged it. The key is the object's id, so that the events of an
+// object are in one partition, in order.
+package kafkasink
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"paddock/internal/platform/deliver"
+	"paddock/internal/process/config"
+	"paddock/internal/process/strictyaml"
+)
+
+// timeout bounds a batch: from the connection to the last acknowledgement.
+const timeout = 10 * time.Second
+
+// Config is the section kafka of a sink.
+type Config struct {
+	Brokers   []string // host:port, to begin with
+	Topic     string
+	TLS       bool
+	RootCA    string // PEM file; "": the system's
+	User      string
+	Password  config.Secret
+	Mechanism string // of SASL, with User
+}
+
+var mechanisms = []string{"plain", "scram-sha-256", "scram-sha-512"}
+
+// Read reads the section. Faults are those of the file.
+func Read(n *strictyaml.Node) *Config {
+	c := &Config{Mechanism: "plain"}
+	text := func(s string) (string, error) { return s, nil }
+	strictyaml.Fields{
+		"brokers": strictyaml.ListInto(&c.Brokers, checkBroker), "topic": strictyaml.Into(&c.Topic, strictyaml.NonEmpty),
+		"tls": strictyaml.Into(&c.TLS, strictyaml.Either("false", "true")), "root_ca": strictyaml.Into(&c.RootCA, text),
+		"user": strictyaml.Into(&c.User, text), "password": strictyaml.Into(&c.Password, func(s string) (config.Secret, error) { return config.Secret(s), nil }),
+		"mechanism": strictyaml.Into(&c.Mechanism, checkMechanism),
+	}.Read(n, "kafka")
+	if len(c.Brokers) == 0 || c.Topic == "" {
+		n.Fault("kafka: brokers or topic is missing")
+	}
+	if c.User != "" && !c.TLS {
+		n.Fault("kafka: a password needs tls: true")
+	}
+	return c
+}
+
+func checkBroker(text string) (string, error) {
+	if _, _, err := net.SplitHostPort(text); err != nil {
+		return "", fmt.Errorf("%q: want host:port", text)
+	}
+	return text, nil
+}
+
+func checkMechanism(text string) (string, error) {
+	if !slices.Contains(mechanisms, text) {
+		return "", fmt.Errorf("%q is none of %s", text, strings.Join(mechanisms, ", "))
+	}
+	return text, nil
+}
+
+// Locate makes relative paths those below the directory of the configuration file.
+func (c *Config) Locate(dir string) {
+	if c.RootCA != "" && !filepath.IsAbs(c.RootCA) {
+		c.RootCA = filepath.Join(dir, c.RootCA)
+	}
+}
+
+func (c *Config) String() string { return strings.Join(c.Brokers, ",") + " " + c.Topic }
+
+// End is a topic as the end of a follower.
+type End struct {
+	c       Config
+	tile38  bool
+	timeout time.Duration
+	client  *kgo.Client // nil: the next batch makes one
+}
+
+// New returns the end for a topic, with events as notifications of Tile38 if tile38 is set.
+func New(c *Config, tile38 bool) *End { return &End{c: *c, tile38: tile38, timeout: timeout} }
+
+// Close implements [deliver.End].
+func (e *End) Close() {
+	if e.client != nil {
+		e.client.Close()
+		e.client = nil
+	}
+}
+
+// open makes a client, unless there is one. It connects when it is used.
+func (e *End) open() (err error) {
+	if e.client != nil {
+		return nil
+	}
+	options := []kgo.Opt{
+		kgo.SeedBrokers(e.c.Brokers...), kgo.ClientID("paddock"), kgo.DefaultProduceTopic(e.c.Topic),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.DialTimeout(e.timeout / 2), kgo.ProducerLinger(0),
+	}
+	if e.c.TLS {
+		settings := &tls.Config{MinVersion: tls.VersionTLS12}
+		if settings.RootCAs, err = e.roots(); err != nil {
+			return err
+		}
+		options = append(options, kgo.DialTLSConfig(settings))
+	}
+	if e.c.User != "" {
+		options = append(options, kgo.SASL(e.sasl()))
+	}
+	e.client, err = kgo.NewClient(options...)
+	return err
+}
+
+func (e *End) roots() (*x509.CertPool, error) {
+	if e.c.RootCA == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(e.c.RootCA)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, errors.New(e.c.RootCA + ": no certificate in it")
+	}
+	return pool, nil
+}
+
+func (e *End) sasl() sasl.Mechanism {
+	user, password := e.c.User, string(e.c.Password)
+	switch e.c.Mechanism {
+	case "scram-sha-256":
+		return scram.Auth{User: user, Pass: password}.AsSha256Mechanism()
+	case "scram-sha-512":
+		return scram.Auth{User: user, Pass: password}.AsSha512Mechanism()
+	}
+	return plain.Auth{User: user, Pass: password}.AsMechanism()
+}
+
+// Send implements [deliver.End].
+func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	if err := e.open(); err != nil {
+		return deliver.Result{Verdict: deliver.Failed, Reason: err.Error()}
+	}
+	client := e.client
+	// The client does not give up a record that may have been sent. Closing it does.
+	stop := context.AfterFunc(ctx, client.Close)
+	defer stop()
+	records := make([]*kgo.Record, len(b.Items))
+	for i := range b.Items {
+		records[i] = e.record(&b.Items[i])
+	}
+	failed := map[*kgo.Record]error{}
+	for _, r := range client.ProduceSync(ctx, records...) {
+		if r.Err != nil {
+			failed[r.Record] = r.Err
+		}
+	}
+	for i, r := range records {
+		if err := failed[r]; err != nil {
+			result := judge(err)
+			result.Taken = i
+			if result.Verdict == deliver.Failed {
+				e.Close()
+			}
+			return result
+		}
+	}
+	return deliver.Result{}
+}
+
+// judge draws the verdict of an error about one record.
+func judge(err error) deliver.Result {
+	r := deliver.Result{Verdict: deliver.Failed, Reason: err.Error()}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, kgo.ErrClientClosed) {
+		r.Reason = "no acknowledgement in time"
+	}
+	for _, refusal := range []error{kerr.MessageTooLarge, kerr.InvalidRecord, kerr.RecordListTooLarge} {
+		if errors.Is(err, refusal) {
+			r.Verdict, r.First = deliver.Refused, true
+		}
+	}
+	return r
+}
+
+// record returns an item as a record.
+func (e *End) record(it *deliver.Item) *kgo.Record {
+	r := &kgo.Record{Key: key(it), Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte(it.MessageID())}}}
+	media := "application/cloudevents+json; charset=UTF-8"
+	if e.tile38 {
+		media = "application/json"
+		r.Value = it.AppendTile38(nil)
+	} else {
+		r.Value = it.AppendCloudEvent(nil)
+	}
+	r.Headers = append(r.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte(media)})
+	return r
+}
+
+// key returns the object of an event, or the fence of one that is about several. A gap has none.
+func key(it *deliver.Item) []byte {
+	switch {
+	case it.Object != "":
+		return []byte(it.Object)
+	case it.Fence != "":
+		return []byte(it.Fence)
+	}
+	return nil
+}
