@@ -24,6 +24,7 @@ import (
 	"paddock/internal/platform/position"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
+	"paddock/internal/process/keyring"
 	"paddock/internal/process/strictyaml"
 	"paddock/wire"
 )
@@ -134,14 +135,15 @@ func (l *logged) String() string {
 // A day of a phone in each form ends as the same positions: the object's last one, and its track.
 // The key of the URLs is in no log line and no list.
 func TestAPhonesDayInEachForm(t *testing.T) {
-	const key = "k3yOfThePhone"
+	const key, token = "k3yOfThePhone", "t0kenOfTheOperator"
 	broker := sourcetest.Mosquitto(t)
 	day := phoneDay()
 	var shown atomic.Int64 // of the feed
 	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(feedOf(day[shown.Load()])) }))
 	defer feed.Close()
 	cfg := keeping(t.TempDir())
-	cfg.HTTP.Token = key
+	cfg.HTTP.Token = token
+	cfg.Access.Keys = []keyring.Key{{Name: "phones", SHA256: keyring.DigestOf(key), Verbs: keyring.PositionsWrite.Names()}}
 	log := &logged{}
 	r := startWith(t, platform.Options{
 		Config: cfg, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -153,7 +155,7 @@ func TestAPhonesDayInEachForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Authorization", "Bearer "+token)
 		res, err := r.client.Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +236,7 @@ func TestAPhonesDayInEachForm(t *testing.T) {
 	r.signal()
 	r.awaitEnd()
 	for what, text := range map[string]string{"the list of doors": list, "the metrics": metrics, "the log": log.String()} {
-		if strings.Contains(text, key) || strings.Contains(text, sourcetest.Password) {
+		if strings.Contains(text, key) || strings.Contains(text, token) || strings.Contains(text, sourcetest.Password) {
 			t.Errorf("%s shows a secret: %s", what, text)
 		}
 	}
