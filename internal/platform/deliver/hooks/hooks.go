@@ -102,9 +102,9 @@ func Open(o Options) (_ *Hooks, err error) {
 	if o.Refusing == nil {
 		o.Refusing = func() string { return "" }
 	}
-	roots, err := o.Settings.roots()
+	roots, err := deliver.Roots(o.Settings.RootCA)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("webhooks.root_ca: %w", err)
 	}
 	h := &Hooks{o: o, network: &webhook.Network{Allow: o.Settings.Allow}, entries: map[string]*entry{}}
 	h.client = webhook.NewClient(h.network, roots, o.Version)
