@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // hookFile writes a configuration file that allows endpoints on this machine.
@@ -196,16 +197,26 @@ func TestWebhookSurvivesKills(t *testing.T) {
 			p.request(t, http.MethodPost, "v1/positions", fmt.Sprintf(`{"id":"v%d","lon":0.5,"lat":0.5}`, sent))
 		}
 	}
+	next := func() {
+		t.Helper()
+		select {
+		case id := <-requests:
+			got = append(got, id)
+		case <-time.After(upTestTimeout):
+			t.Fatalf("no request behind %q", got)
+		}
+	}
 	take := func(n int) {
+		t.Helper()
 		for range n {
-			got = append(got, <-requests)
+			next()
 			answers <- true
 		}
 	}
 	for kill := range hookKills {
 		move(4)
 		take(3)
-		got = append(got, <-requests)
+		next()
 		if kill%2 == 0 { // it has the answer, or dies with the request
 			answers <- true
 		}
@@ -220,19 +231,19 @@ func TestWebhookSurvivesKills(t *testing.T) {
 		take(1)
 	}
 	p.terminate(t)
-	next, repeats := 1, 0
+	first, repeats := 1, 0
 	for i, id := range got {
-		if id == fmt.Sprintf("v%d/1", next) {
-			next++
+		if id == fmt.Sprintf("v%d/1", first) {
+			first++
 			continue
 		}
 		repeats++
 		if !slices.Contains(got[:i], id) {
-			t.Fatalf("%s came before v%d/1: %q", id, next, got)
+			t.Fatalf("%s came before v%d/1: %q", id, first, got)
 		}
 	}
-	if next != sent+1 || repeats > 4*hookKills {
-		t.Errorf("%d of %d events, %d repeats: %q", next-1, sent, repeats, got)
+	if first != sent+1 || repeats > 4*hookKills {
+		t.Errorf("%d of %d events, %d repeats: %q", first-1, sent, repeats, got)
 	}
 }
 
@@ -242,8 +253,16 @@ func newEndpoint(t *testing.T, requests chan<- string, answers <-chan bool) stri
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		requests <- r.Header.Get("Webhook-Id")
-		if !<-answers {
+		answer := false
+		select {
+		case requests <- r.Header.Get("Webhook-Id"):
+			select {
+			case answer = <-answers:
+			case <-t.Context().Done(): // the test has failed
+			}
+		case <-t.Context().Done():
+		}
+		if !answer {
 			panic(http.ErrAbortHandler)
 		}
 	}))

@@ -2,16 +2,38 @@ package platform
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"paddock/bus"
 	"paddock/fence/track/rule"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
+	"paddock/internal/platform/events"
+	"paddock/internal/platform/subjects"
 )
+
+// disabledSubject begins the subjects of the notices of disabled webhooks. Network clients cannot
+// publish there.
+const disabledSubject = "$SYS.PADDOCK.WEBHOOK.DISABLED."
+
+// tellDisabled publishes a notice on the bus that the platform has disabled a webhook.
+func tellDisabled(local *bus.Local, log *slog.Logger, id, reason string) {
+	now := events.FormatTime(time.Now())
+	body, _ := events.PlainJSON(map[string]any{ // such values always encode
+		"specversion": "1.0", "id": id + "/" + now, "source": "/webhooks/" + id, "type": "paddock.webhook.disabled", "subject": id, "time": now,
+		"datacontenttype": "application/json", "data": map[string]string{"webhook": id, "reason": reason},
+	})
+	subject := string(subjects.AppendToken([]byte(disabledSubject), id))
+	if err := local.Publish(subject, "", nil, body); err != nil {
+		log.Warn("the notice of a disabled webhook is not published", "webhook", id, "error", err)
+	}
+}
 
 // secretsDir returns the directory of what no backup has, within a data directory.
 func secretsDir(dir string) string { return filepath.Join(dir, "secrets") }
@@ -23,6 +45,8 @@ func (p *Platform) startHooks(context.Context) (err error) {
 		Rules:    func() *rule.Table { return p.book.State().Rules() },
 		Refusing: p.pipeline.Refusing, Schedule: p.opts.schedule,
 	}
+	local := p.bus.Local("webhooks")
+	o.GivenUp = func(id, reason string) { tellDisabled(local, p.log, id, reason) }
 	if p.journal != nil {
 		o.Store, o.Keeps, o.Secrets = auditedJournal{p.journal, p.audit}, true, secretsDir(p.cfg.Data.Dir)
 	}

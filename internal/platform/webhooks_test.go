@@ -266,9 +266,17 @@ func TestWebhookOperations(t *testing.T) {
 		}
 		return !gone && !refuse
 	})
+	nc := r.dial(func() {})
+	notices, err := nc.SubscribeSync("$SYS.PADDOCK.WEBHOOK.DISABLED.*")
+	if err != nil || nc.Flush() != nil {
+		t.Fatal(err)
+	}
 	r.hook("ops", b, "")
 	r.pairs("v", 1)
 	s := r.hookState("ops", func(s hooks.State) bool { return s.State == "disabled" })
+	if m, err := notices.NextMsg(patience); err != nil || m.Subject != "$SYS.PADDOCK.WEBHOOK.DISABLED.ops" || !strings.Contains(string(m.Data), `"data":{"reason":"410 Gone","webhook":"ops"}`) {
+		t.Errorf("the notice: %+v, %v", m, err)
+	}
 	if s.Reason != "410 Gone" || s.Lag != 2 || s.At.IsZero() {
 		t.Errorf("%+v", s)
 	}

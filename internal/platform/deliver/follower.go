@@ -55,7 +55,8 @@ type Follower struct {
 	mu        sync.Mutex
 	c         Config
 	s         State
-	cursor    uint64 // of s.Cursor
+	cursor    uint64    // all events up to it were delivered, refused or not selected
+	saved     time.Time // when s was stored
 	letters   []uint64
 	changed   bool               // the reader has another selection
 	stopping  bool               // see Drain
@@ -290,12 +291,16 @@ func (f *Follower) waitFor(ctx context.Context, room []events.Record) ([]events.
 	return f.reader.Next(ctx, room)
 }
 
-// skip moves the cursor over events that are not selected.
+// skip moves the cursor over events that are not selected. That is stored now and then: after a
+// crash they are looked at again.
 func (f *Follower) skip(to uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if to > f.cursor {
-		f.cursor = to
+	if to <= f.cursor {
+		return
+	}
+	f.cursor = to
+	if time.Since(f.saved) >= idle {
 		f.save()
 	}
 }

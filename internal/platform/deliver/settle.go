@@ -101,7 +101,7 @@ func (f *Follower) advance(j *job) {
 		f.cursor = max(f.cursor, j.upTo)
 	case ranged:
 		if f.s.Replay != nil { // else it was cancelled
-			f.s.Replay.After = f.o.Log.Cursor(j.upTo)
+			f.s.Replay = &Range{After: f.o.Log.Cursor(j.upTo), To: f.s.Replay.To} // a status may share the old one
 			if j.last {
 				f.s.Replay = nil
 			}

@@ -103,7 +103,7 @@ func (f *Follower) save() { f.change(nil) }
 // change stores the state together with other changes. After an error the follower goes on: a
 // journal that cannot be written ends the process. The caller has the lock.
 func (f *Follower) change(remove []journal.Span, put ...journal.Value) {
-	f.s.Cursor = f.o.Log.Cursor(f.cursor)
+	f.s.Cursor, f.saved = f.o.Log.Cursor(f.cursor), time.Now()
 	text, _ := json.Marshal(&f.s) // such a struct always encodes
 	if err := f.o.Store.Change(remove, append(put, journal.Value{Name: f.stateName(), Bytes: text})...); err != nil && !f.unsaved {
 		f.unsaved = true

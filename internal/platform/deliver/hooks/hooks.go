@@ -46,6 +46,8 @@ type Options struct {
 	Refusing func() string      // why changes cannot be stored now, or ""; nil: they can
 	// Changed is called after each change, and must not call back. Nil: no call.
 	Changed func(ctx context.Context, c Change)
+	// GivenUp is called when the platform disables a webhook, and must not call back. Nil: no call.
+	GivenUp func(id, reason string)
 
 	Schedule *deliver.Schedule // nil: deliver.Default
 }
@@ -100,9 +102,9 @@ func Open(o Options) (_ *Hooks, err error) {
 	if o.Refusing == nil {
 		o.Refusing = func() string { return "" }
 	}
-	roots, err := o.Settings.roots()
+	roots, err := deliver.Roots(o.Settings.RootCA)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("webhooks.root_ca: %w", err)
 	}
 	h := &Hooks{o: o, network: &webhook.Network{Allow: o.Settings.Allow}, entries: map[string]*entry{}}
 	h.client = webhook.NewClient(h.network, roots, o.Version)
@@ -185,7 +187,7 @@ func (h *Hooks) begin(n *entry) (err error) {
 	id := n.e.ID
 	n.f, err = deliver.New(deliver.Options{
 		Name: prefix + id, Log: h.o.Log, Store: h.o.Store, Keeps: h.o.Keeps, Schedule: h.o.Schedule, Logger: h.o.Logger, Counts: &h.counts,
-		GivenUp: func(_, reason string) { h.changed(h.ctx, Change{"given up", id, reason}) },
+		GivenUp: func(_, reason string) { h.givenUp(id, reason) },
 	}, h.config(n))
 	if err != nil {
 		return err
@@ -201,6 +203,13 @@ func (h *Hooks) begin(n *entry) (err error) {
 		n.f.Run(ctx)
 	})
 	return nil
+}
+
+func (h *Hooks) givenUp(id, reason string) {
+	h.changed(h.ctx, Change{"given up", id, reason})
+	if h.o.GivenUp != nil {
+		h.o.GivenUp(id, reason)
+	}
 }
 
 func (h *Hooks) changed(ctx context.Context, c Change) {

@@ -214,7 +214,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q is not in\n%v", want, err)
 		}
 	}
-	if _, err := (&Settings{RootCA: "absent.pem"}).roots(); err == nil || !strings.HasPrefix(err.Error(), "webhooks.root_ca: ") {
+	if _, err := Open(Options{Settings: &Settings{RootCA: "absent.pem"}}); err == nil || !strings.HasPrefix(err.Error(), "webhooks.root_ca: open absent.pem: ") {
 		t.Error(err)
 	}
 }

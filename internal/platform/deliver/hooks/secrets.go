@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/webhook"
 	"paddock/internal/process/config"
 )
@@ -134,10 +135,5 @@ func replaceFile(dir, name string, text []byte) (err error) {
 	if err := os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // not every system has it for directories
-	return d.Close()
+	return deliver.SyncDir(dir)
 }

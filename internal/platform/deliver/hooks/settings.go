@@ -1,13 +1,10 @@
 package hooks
 
 import (
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 
+	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/webhook"
 	"paddock/internal/process/strictyaml"
 )
@@ -63,24 +60,4 @@ func block(text string) (netip.Prefix, error) {
 }
 
 // Locate makes relative paths those below the directory of the file.
-func (s *Settings) Locate(dir string) {
-	if s.RootCA != "" && !filepath.IsAbs(s.RootCA) {
-		s.RootCA = filepath.Join(dir, s.RootCA)
-	}
-}
-
-// roots returns the authorities of endpoints, nil for the system's.
-func (s *Settings) roots() (*x509.CertPool, error) {
-	if s.RootCA == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(s.RootCA)
-	if err != nil {
-		return nil, fmt.Errorf("webhooks.root_ca: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, errors.New("webhooks.root_ca: " + s.RootCA + ": no certificate in it")
-	}
-	return pool, nil
-}
+func (s *Settings) Locate(dir string) { deliver.Below(dir, &s.RootCA) }

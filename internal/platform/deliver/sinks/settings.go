@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ type Sink struct {
 	Enabled bool
 	Kind    string // of the end: one of kinds
 
-	to interface{ String() string } // the settings of the end
+	to fmt.Stringer // the settings of the end
 }
 
 // end returns the end, which connects when it is used.
@@ -113,11 +114,11 @@ func readSink(n *strictyaml.Node) *Sink {
 }
 
 // kinds holds the readers of the kinds of ends.
-var kinds = map[string]func(*strictyaml.Node) interface{ String() string }{
-	"file":  func(n *strictyaml.Node) interface{ String() string } { return ndjson.Read(n) },
-	"kafka": func(n *strictyaml.Node) interface{ String() string } { return kafkasink.Read(n) },
-	"mqtt":  func(n *strictyaml.Node) interface{ String() string } { return mqttsink.Read(n) },
-	"nats":  func(n *strictyaml.Node) interface{ String() string } { return natssink.Read(n) },
+var kinds = map[string]func(*strictyaml.Node) fmt.Stringer{
+	"file":  func(n *strictyaml.Node) fmt.Stringer { return ndjson.Read(n) },
+	"kafka": func(n *strictyaml.Node) fmt.Stringer { return kafkasink.Read(n) },
+	"mqtt":  func(n *strictyaml.Node) fmt.Stringer { return mqttsink.Read(n) },
+	"nats":  func(n *strictyaml.Node) fmt.Stringer { return natssink.Read(n) },
 }
 
 func kindNames() string {

@@ -231,8 +231,12 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Each kind of event has a sentence.
+// Each kind of event has a sentence, and so has a gap.
 func TestSentences(t *testing.T) {
+	gap := deliver.Item{Gap: &events.Gap{From: 1, To: 1, Lost: &events.Loss{Reason: "the journal was damaged"}}}
+	if got := sentence(&gap); got != "Events are missing here: the journal was damaged." {
+		t.Error(got)
+	}
 	for _, name := range track.KindNames() {
 		it := itemOf("v1/1")
 		it.Kind, _ = track.ParseKind(name)

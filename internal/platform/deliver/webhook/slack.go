@@ -48,9 +48,11 @@ var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // sentence returns an event as one line for people.
 func sentence(it *deliver.Item) string {
 	if it.Gap != nil {
-		data := map[string]any{}
-		it.Gap.Describe(data)
-		return slackText.Replace(fmt.Sprintf("Events are missing here (%v): %v.", data["count"], data["reason"]))
+		text := "Events are missing here"
+		if lost := it.Gap.Lost; lost == nil || lost.Counted {
+			text += fmt.Sprintf(" (%d)", it.Gap.Count())
+		}
+		return slackText.Replace(text + ": " + it.Gap.Reason() + ".")
 	}
 	var t told
 	_ = json.Unmarshal(it.JSON.Bytes(), &t) // it is an event

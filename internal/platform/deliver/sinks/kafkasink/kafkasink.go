@@ -6,12 +6,9 @@ package kafkasink
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -77,11 +74,7 @@ func checkMechanism(text string) (string, error) {
 }
 
 // Locate makes relative paths those below the directory of the configuration file.
-func (c *Config) Locate(dir string) {
-	if c.RootCA != "" && !filepath.IsAbs(c.RootCA) {
-		c.RootCA = filepath.Join(dir, c.RootCA)
-	}
-}
+func (c *Config) Locate(dir string) { deliver.Below(dir, &c.RootCA) }
 
 func (c *Config) String() string { return strings.Join(c.Brokers, ",") + " " + c.Topic }
 
@@ -115,7 +108,7 @@ func (e *End) open() (err error) {
 	}
 	if e.c.TLS {
 		settings := &tls.Config{MinVersion: tls.VersionTLS12}
-		if settings.RootCAs, err = e.roots(); err != nil {
+		if settings.RootCAs, err = deliver.Roots(e.c.RootCA); err != nil {
 			return err
 		}
 		options = append(options, kgo.DialTLSConfig(settings))
@@ -125,21 +118,6 @@ func (e *End) open() (err error) {
 	}
 	e.client, err = kgo.NewClient(options...)
 	return err
-}
-
-func (e *End) roots() (*x509.CertPool, error) {
-	if e.c.RootCA == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(e.c.RootCA)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, errors.New(e.c.RootCA + ": no certificate in it")
-	}
-	return pool, nil
 }
 
 func (e *End) sasl() sasl.Mechanism {

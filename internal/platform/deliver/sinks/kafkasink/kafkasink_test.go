@@ -2,11 +2,15 @@ package kafkasink
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -149,6 +153,27 @@ func TestFails(t *testing.T) {
 		e := New(&Config{Brokers: cluster(t, kfake.EnableSASL(), kfake.Superuser(method, "paddock", "right")), Topic: "events", User: "paddock", Password: "right", Mechanism: mechanism}, true)
 		if got := e.Send(t.Context(), &deliver.Batch{Items: []deliver.Item{{Record: itemOf(1, "")}}}); got.Verdict != deliver.Delivered {
 			t.Errorf("%s: %+v", mechanism, got)
+		}
+		e.Close()
+	}
+}
+
+// With TLS the broker's certificate is verified, by the authorities of a file if one is named.
+func TestTLS(t *testing.T) {
+	s := httptest.NewTLSServer(nil)
+	s.Close() // only its certificate is of use, which is one for 127.0.0.1
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	brokers := cluster(t, kfake.TLS(&tls.Config{Certificates: s.TLS.Certificates}))
+	for ca, want := range map[string]deliver.Verdict{file: deliver.Delivered, "": deliver.Failed, "absent.pem": deliver.Failed} {
+		e := New(&Config{Brokers: brokers, Topic: "events", TLS: true, RootCA: ca}, false)
+		if want == deliver.Failed {
+			e.timeout = time.Second
+		}
+		if got := e.Send(t.Context(), &deliver.Batch{Items: []deliver.Item{{Record: itemOf(1, "")}}}); got.Verdict != want {
+			t.Errorf("%q: %+v", ca, got)
 		}
 		e.Close()
 	}

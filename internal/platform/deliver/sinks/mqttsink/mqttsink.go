@@ -6,13 +6,10 @@ package mqttsink
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -79,11 +76,7 @@ func checkPrefix(text string) (string, error) {
 }
 
 // Locate makes relative paths those below the directory of the configuration file.
-func (c *Config) Locate(dir string) {
-	if c.RootCA != "" && !filepath.IsAbs(c.RootCA) {
-		c.RootCA = filepath.Join(dir, c.RootCA)
-	}
-}
+func (c *Config) Locate(dir string) { deliver.Below(dir, &c.RootCA) }
 
 func (c *Config) String() string { return c.URL + " " + c.Prefix + "fence/#" }
 
@@ -166,16 +159,11 @@ func (e *End) dial(ctx context.Context) (net.Conn, error) {
 	if u.Scheme == "mqtt" {
 		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}
-	settings := &tls.Config{MinVersion: tls.VersionTLS12}
-	if e.c.RootCA != "" {
-		text, err := os.ReadFile(e.c.RootCA)
-		if err != nil {
-			return nil, err
-		}
-		if settings.RootCAs = x509.NewCertPool(); !settings.RootCAs.AppendCertsFromPEM(text) {
-			return nil, errors.New(e.c.RootCA + ": no certificate in it")
-		}
+	roots, err := deliver.Roots(e.c.RootCA)
+	if err != nil {
+		return nil, err
 	}
+	settings := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	conn, err := (&tls.Dialer{Config: settings}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err

@@ -2,9 +2,12 @@ package mqttsink
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,7 +190,7 @@ func TestPublishes(t *testing.T) {
 
 // A broker that asks for a password gets the right one.
 func TestPassword(t *testing.T) {
-	hashed := filepath.Join(t.TempDir(), "passwords")
+	hashed := filepath.Join(readable(t), "passwords")
 	b := startBroker(t, "allow_anonymous true")
 	b.kill()
 	if out, err := exec.Command("mosquitto_passwd", "-b", "-c", hashed, "paddock", "hunter2").CombinedOutput(); err != nil {
@@ -195,11 +198,6 @@ func TestPassword(t *testing.T) {
 	}
 	if err := os.Chmod(hashed, 0o644); err != nil { // mosquitto gives up root
 		t.Fatal(err)
-	}
-	for dir := filepath.Dir(hashed); len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
 	}
 	text, err := os.ReadFile(b.conf)
 	if err != nil {
@@ -220,6 +218,42 @@ func TestPassword(t *testing.T) {
 		}
 		e.Close()
 	}
+}
+
+// With mqtts the broker's certificate is verified, by the authorities of a file if one is named.
+func TestTLS(t *testing.T) {
+	s := httptest.NewTLSServer(nil)
+	s.Close() // only its certificate is of use, which is one for 127.0.0.1
+	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := readable(t)
+	for name, block := range map[string]*pem.Block{"c.pem": {Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, "k.pem": {Type: "PRIVATE KEY", Bytes: key}} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := startBroker(t, fmt.Sprintf("allow_anonymous true\ncertfile %s/c.pem\nkeyfile %[1]s/k.pem", dir))
+	for ca, want := range map[string]deliver.Verdict{dir + "/c.pem": deliver.Delivered, "": deliver.Failed, "absent.pem": deliver.Failed} {
+		e := New(&Config{URL: "mqtts://" + b.addr, ClientID: "paddock", RootCA: ca}, false)
+		if got := e.Send(t.Context(), &deliver.Batch{Items: []deliver.Item{{Record: itemOf(1, "")}}}); got.Verdict != want {
+			t.Errorf("%q: %+v", ca, got)
+		}
+		e.Close()
+	}
+}
+
+// readable returns a temporary directory that others may read, as mosquitto gives up root.
+func readable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for d := dir; len(d) > len(os.TempDir()); d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // tap passes packets on between a sink and a broker, and writes down which events the broker has

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -81,13 +80,7 @@ func checkPrefix(text string) (string, error) {
 }
 
 // Locate makes relative paths those below the directory of the configuration file.
-func (c *Config) Locate(dir string) {
-	for _, path := range []*string{&c.Creds, &c.RootCA} {
-		if *path != "" && !filepath.IsAbs(*path) {
-			*path = filepath.Join(dir, *path)
-		}
-	}
-}
+func (c *Config) Locate(dir string) { deliver.Below(dir, &c.Creds, &c.RootCA) }
 
 func (c *Config) String() string {
 	if c.JetStream {

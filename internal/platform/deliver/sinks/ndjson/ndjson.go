@@ -57,11 +57,7 @@ func keep(text string) (n int, err error) {
 }
 
 // Locate makes a relative path one below the directory of the configuration file.
-func (c *Config) Locate(dir string) {
-	if !filepath.IsAbs(c.Path) {
-		c.Path = filepath.Join(dir, c.Path)
-	}
-}
+func (c *Config) Locate(dir string) { deliver.Below(dir, &c.Path) }
 
 func (c *Config) String() string { return c.Path }
 
@@ -151,7 +147,7 @@ func (e *End) open() error {
 		return errors.Join(err, f.Close())
 	}
 	e.file, e.size = f, size
-	return syncDir(filepath.Dir(e.c.Path))
+	return deliver.SyncDir(filepath.Dir(e.c.Path))
 }
 
 // wholeLines returns the length of a file up to its last newline.
@@ -224,14 +220,4 @@ func (e *End) removeOldest() error {
 		}
 	}
 	return nil
-}
-
-// syncDir makes the names of a directory durable, where the system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // not every system and file system has it
-	return d.Close()
 }
