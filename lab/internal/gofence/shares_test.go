@@ -106,7 +106,7 @@ func TestFenceBuckets(t *testing.T) {
 		"net/http.(*response).finishRequest":                                gofence.HTTPFinish,
 		"net/http.(*response).Write":                                        gofence.HTTPFinish,
 		"bufio.(*Writer).Flush":                                             gofence.HTTPFinish,
-		"paddock/internal/platform/lookup/pointquery.Append":                       gofence.JSONDecode,
+		"paddock/internal/platform/lookup/pointquery.Append":                gofence.JSONDecode,
 		"paddock/internal/netio/plainhttp.(*Request).read":                  gofence.HTTPRead,
 		"paddock/internal/netio/nowait.(*Receiver).Receive":                 gofence.HTTPRead,
 		"paddock/internal/netio/plainhttp.(*conn).send":                     gofence.HTTPFinish,
