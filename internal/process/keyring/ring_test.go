@@ -95,7 +95,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// Keys of the file are replaced by those of the next one: equal ones go on, and no API changes them.
+// Keys of the file are replaced by those of the next one: equal ones go on, and the API changes
+// none.
 func TestFile(t *testing.T) {
 	r := open(t, nil)
 	must(t, r.Add(key("api", "x", "lookup")))
