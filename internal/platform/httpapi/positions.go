@@ -37,7 +37,7 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	dec := ingest.Decoder{
-		Format: format, Fleet: fleet, Sees: keyring.From(r.Context()).Fleet, Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
+		Format: format, Fleet: fleet, Sees: sendingFleets(r), Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
 		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
 	}
 	dec.Door = a.door
@@ -58,6 +58,14 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusServiceUnavailable, "%v", err)
 	}
 	return writeJSON(w, positionStatus(&res), &res)
+}
+
+// sendingFleets returns which fleets the key of a request may send positions of; nil: all.
+func sendingFleets(r *http.Request) func(fleet string) bool {
+	if g := keyring.From(r.Context()); g.OfFleets() {
+		return g.Fleet
+	}
+	return nil
 }
 
 // sendingFleet returns the fleet of positions that name none: the given one, or the only one of the

@@ -145,7 +145,7 @@ input,button{font:inherit;padding:.5rem .75rem;border-radius:.4rem;border:1px so
 </style></head><body>
 <form method="post" action="` + sessionPath + `">
 <h1>Paddock</h1>
-<p>This server asks for a key. Its administrator has one: <code>paddock keys add</code>.</p>
+<p>This server asks for a key. Its administrator makes them: <code>paddock keys add</code>.</p>
 <label for="key">Key</label>
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
 <button>Open</button>

@@ -231,7 +231,7 @@ func TestAnExposedAddressNeedsCredentials(t *testing.T) {
 // Keys of the file are read with their places.
 func TestKeys(t *testing.T) {
 	digest := strings.Repeat("0a", 32)
-	c, err := load(t, "access:\n  required: true\n  keys:\n  - {name: acme, sha256: "+digest+", verbs: [lookup, 'events:read'], fleets: [trucks], sets: [depots], expires: 2030-01-02T03:04:05Z}\n", Sources{})
+	c, err := load(t, "access:\n  required: true\n  keys:\n  - {name: acme, sha256: "+digest+", verbs: [lookup, events:read], fleets: [trucks], sets: [depots], expires: 2030-01-02T03:04:05Z}\n", Sources{})
 	if err != nil {
 		t.Fatal(err)
 	}

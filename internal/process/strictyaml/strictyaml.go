@@ -196,9 +196,34 @@ func (n *Node) Text(what string) (text string, ok bool) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return s.GetToken().Value, true
 	default:
+		if text, ok := withColon(n.node); ok {
+			return n.expand(text)
+		}
 		n.Fault("%s takes one value, not %s", what, n.kind())
 	}
 	return "", false
+}
+
+// withColon returns a text such as a:b, which the parser takes for a mapping in a flow collection,
+// though YAML 1.2 wants a space behind the colon of a plain key there (section 7.4.2).
+func withColon(n ast.Node) (text string, ok bool) {
+	if all, ok := n.(*ast.MappingNode); ok && len(all.Values) == 1 {
+		n = all.Values[0]
+	}
+	m, ok := n.(*ast.MappingValueNode)
+	if !ok {
+		return "", false
+	}
+	key, plain := m.Key.(*ast.StringNode)
+	if !plain || key.Token.Type != token.StringType || m.Value == nil {
+		return "", false
+	}
+	value := m.Value.GetToken()
+	if value.Type != token.StringType && value.Type != token.IntegerType ||
+		value.Position.Line != key.Token.Position.Line || value.Position.Column != key.Token.Position.Column+len([]rune(key.Value))+1 {
+		return "", false
+	}
+	return key.Value + ":" + value.Value, true
 }
 
 // expand replaces each ${NAME}.

@@ -36,6 +36,10 @@ func TestValues(t *testing.T) {
 	if want := []string{"of-A/of-B", "017", "of-C", "no"}; !slices.Equal(got, want) || faults != "" {
 		t.Errorf("%q, %s", got, faults)
 	}
+	got, faults = read("ports: [a:b, a:7, c]\nname: x:y\n")
+	if want := []string{"a:b", "a:7", "c", "x:y"}; !slices.Equal(got, want) || faults != "" {
+		t.Errorf("%q, %s", got, faults)
+	}
 	if got, faults := read("# nothing\n"); got != nil || faults != "" {
 		t.Errorf("%q, %s", got, faults)
 	}
