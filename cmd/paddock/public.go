@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ func (s *serving) phones(cfg *config.Config, to io.Writer) (feed func(*platform.
 	if !s.Public {
 		return func(*platform.Platform, *lifecycle.Group) {}, nil, nil
 	}
+	cfg.HTTP.Listen = cmp.Or(s.Listen, cfg.HTTP.Listen)
 	public, err := makePublic(cfg, cfg.Data.Dir, lanAddress)
 	if err != nil {
 		return nil, nil, err

@@ -61,6 +61,9 @@ func (s *serving) flags() map[string]string {
 	if s.Profile {
 		given["http.profile"] = "true"
 	}
+	if s.Public {
+		delete(given, "http.listen") // phones sets it, with the keys that it needs
+	}
 	return given
 }
 
