@@ -100,11 +100,39 @@ func (s *Survivor) Verify(ctx context.Context) error {
 		if _, err := s.call(ctx, http.MethodGet, "v1/sets", "", &sets); err != nil || len(sets.Sets) != 1 || sets.Sets[0].Generation < s.generation {
 			return fmt.Errorf("generation %d was acknowledged: %+v: %v", s.generation, sets, err)
 		}
+		if err := s.audited(ctx, sets.Sets[0].Generation); err != nil {
+			return err
+		}
 	}
 	if err := s.subscribe(ctx); err != nil {
 		return fmt.Errorf("the cursor %s: %w", s.cursor, err)
 	}
 	return s.again(ctx)
+}
+
+// audited compares the number of changes of the set, acknowledged or not, with that of their
+// entries in the audit.
+func (s *Survivor) audited(ctx context.Context, generation uint64) error {
+	var entries uint64
+	for before, more := "", true; more; {
+		var page struct {
+			Changes []struct{ Action, Failed string }
+			Next    string
+		}
+		if _, err := s.call(ctx, http.MethodGet, "v1/audit?limit=10000&before="+before, "", &page); err != nil {
+			return err
+		}
+		for _, c := range page.Changes {
+			if c.Failed == "" && (c.Action == "set.put" || c.Action == "fence.put") {
+				entries++
+			}
+		}
+		before, more = page.Next, page.Next != ""
+	}
+	if entries < generation {
+		return fmt.Errorf("the set is at generation %d, and the audit has %d changes of it", generation, entries)
+	}
+	return nil
 }
 
 // again compares the subscriber's events with what the platform answers now.

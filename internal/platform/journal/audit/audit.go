@@ -9,6 +9,7 @@ package audit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -190,7 +191,7 @@ func (l *Log) List(q Query) (found []Entry, more bool, err error) {
 			batch = append(batch, e)
 			return nil
 		})
-		if err != nil && err != journal.ErrEnough {
+		if err != nil && !errors.Is(err, journal.ErrEnough) {
 			return nil, false, err
 		}
 		for _, e := range slices.Backward(batch) {
