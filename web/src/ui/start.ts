@@ -18,7 +18,7 @@ export function createStart(app: App): HTMLElement {
     { hidden: true },
     h("p", {}, h("strong", {}, "No fences yet."), " Drop a GeoJSON file here, start with ", h("code", {}, "--sets DIR"), ", or"),
     h("div", { class: "start-command" }, h("code", {}, command), copyButton("Copy the command", () => command)),
-    h("p", { class: "start-note" }, "The files of DIR stay. The server forgets the others when it ends."),
+    h("p", { class: "start-note" }, "The files of DIR stay. Others stay in the data directory, if the server has one."),
   );
   const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close what was said", hidden: true, onclick: () => say() }, icon("close"));
   const element = h("section", { class: "greeting card start", "aria-label": "How to add fences", hidden: true }, how, said, close);
