@@ -4,12 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/eclipse/paho.golang/paho"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"paddock/internal/platform/doors/source/sourcetest"
 )
 
 // sinkFile writes a configuration file with sinks.
@@ -23,12 +31,11 @@ func sinkFile(t *testing.T, dir, sinks string) string {
 	return file
 }
 
-// A platform is killed again and again while it writes events to a file. In the end the file has
-// every event as a whole line, in order, apart from some that come again behind a kill.
-func TestFileSinkSurvivesKills(t *testing.T) {
-	t.Parallel()
-	dir, data := t.TempDir(), t.TempDir()
-	file := sinkFile(t, dir, "  - {id: archive, file: {path: events.ndjson, max_bytes: 20KB, keep: 1000}}\n")
+// killDelivering kills a platform again and again while a sink delivers, and returns the ids of its
+// events, once the sink has all of them.
+func killDelivering(t *testing.T, dir, sink string) (want []string) {
+	t.Helper()
+	data, file := t.TempDir(), sinkFile(t, dir, sink)
 	begin := func() *upProcess { return startUp(t, "up", "-c", file, "--data", data) }
 	p := begin()
 	p.request(t, "PUT", "v1/sets/s", squareFeature)
@@ -60,8 +67,26 @@ func TestFileSinkSurvivesKills(t *testing.T) {
 			break
 		}
 	}
-	want := sinkIDs(t, p.request(t, "GET", "v1/events?wait=0", ""))
+	want = sinkIDs(t, p.request(t, "GET", "v1/events?wait=0", ""))
 	p.terminate(t)
+	return want
+}
+
+// checkDelivered checks that every event has arrived, in order, apart from some that came again
+// behind a kill.
+func checkDelivered(t *testing.T, want, got []string) {
+	t.Helper()
+	repeats := len(got) - len(want)
+	if once := firstOf(got); !slices.Equal(once, want) || repeats > hookKills*256 {
+		t.Errorf("%d events, %d of them delivered in another order or number, %d repeats", len(want), len(once), repeats)
+	}
+}
+
+// In the end the file has every event as a whole line.
+func TestFileSinkSurvivesKills(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := killDelivering(t, dir, "  - {id: archive, file: {path: events.ndjson, max_bytes: 20KB, keep: 1000}}\n")
 	parts, err := filepath.Glob(filepath.Join(dir, "events-*.ndjson"))
 	if err != nil || len(parts) == 0 {
 		t.Errorf("the file was not rotated: %q, %v", parts, err)
@@ -74,11 +99,72 @@ func TestFileSinkSurvivesKills(t *testing.T) {
 		}
 		all.Write(text)
 	}
-	got := sinkIDs(t, all.String())
-	repeats := len(got) - len(want)
-	if once := firstOf(got); !slices.Equal(once, want) || repeats > hookKills*256 {
-		t.Errorf("%d events, %d of them in the file in another order or number, %d repeats", len(want), len(once), repeats)
+	checkDelivered(t, want, sinkIDs(t, all.String()))
+}
+
+// A subscriber of the broker, a real mosquitto, gets every event.
+func TestMQTTSinkSurvivesKills(t *testing.T) {
+	t.Parallel()
+	broker := sourcetest.Mosquitto(t)
+	conn, err := net.Dial("tcp", broker.Addr)
+	if err != nil {
+		t.Fatal(err)
 	}
+	var mu sync.Mutex
+	var got []string
+	client := paho.NewClient(paho.ClientConfig{ClientID: "reader", Conn: conn, OnPublishReceived: []func(paho.PublishReceived) (bool, error){
+		func(p paho.PublishReceived) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, sinkIDs(t, string(p.Packet.Payload))...)
+			return true, nil
+		},
+	}})
+	if _, err := client.Connect(t.Context(), &paho.Connect{
+		ClientID: "reader", CleanStart: true, KeepAlive: 30, UsernameFlag: true, Username: sourcetest.User, PasswordFlag: true, Password: []byte(sourcetest.Password),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Subscribe(t.Context(), &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: "#", QoS: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := killDelivering(t, t.TempDir(), fmt.Sprintf("  - {id: home, mqtt: {url: 'mqtt://%s', user: %s, password: %s}}\n", broker.Addr, sourcetest.User, sourcetest.Password))
+	for all := false; !all; runtime.Gosched() { // what the broker has taken arrives
+		mu.Lock()
+		all = len(firstOf(got)) >= len(want)
+		mu.Unlock()
+	}
+	_ = client.Disconnect(&paho.Disconnect{}) // the broker may have ended
+	<-client.Done()
+	checkDelivered(t, want, got)
+}
+
+// A consumer of the topic gets every event. The broker is kfake, franz-go's own.
+func TestKafkaSinkSurvivesKills(t *testing.T) {
+	t.Parallel()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	brokers := cluster.ListenAddrs()
+	want := killDelivering(t, t.TempDir(), fmt.Sprintf("  - {id: stream, kafka: {brokers: ['%s'], topic: events}}\n", strings.Join(brokers, "', '")))
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics("events"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var got []string
+	for len(firstOf(got)) < len(want) {
+		fetched := client.PollFetches(t.Context())
+		if err := fetched.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range fetched.Records() {
+			got = append(got, sinkIDs(t, string(r.Value))...)
+		}
+	}
+	checkDelivered(t, want, got)
 }
 
 // sinkIDs returns the ids of events, one JSON object a line.
