@@ -201,7 +201,7 @@ func TestAnUnusableJournal(t *testing.T) {
 	}
 	write(whole)
 	upKeeping(t, data, "--accept-loss").terminate(t)
-	if left, err := os.ReadDir(data); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(data); err != nil || len(left) != 2 { // journal and secrets
 		t.Error(left, err)
 	}
 }
