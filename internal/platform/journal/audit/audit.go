@@ -62,13 +62,17 @@ type Log struct {
 type Pending struct {
 	log   *Log
 	entry Entry
-	taken bool // stored, or about to be
+	taken bool // by Take
 }
 
 // Open returns the log of a store.
 func Open(s Store) (*Log, error) {
 	names, err := s.Names(prefix)
-	return &Log{store: s, names: names}, err
+	l := &Log{store: s, names: names}
+	if n := len(names); n > 0 { // a clock may have been set back
+		_, _ = fmt.Sscanf(names[n-1], prefix+"%x", &l.last)
+	}
+	return l, err
 }
 
 // Begin adds the entry of a change that is about to be made. The log sets its id and its time.
@@ -97,16 +101,17 @@ func (l *Log) Record(e Entry, change func() error) error {
 	return err
 }
 
-// Take returns the entries that are not stored, for the caller to store with a change.
+// Take returns the entries of all changes that have begun and not ended, for the caller to store
+// with a change. So the store of each change has its entry, whichever others have it too.
 func (l *Log) Take() (values []journal.Value) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.pending {
-		p.taken = true
-		values = append(values, p.entry.value())
-		l.names = append(l.names, prefix+p.entry.ID)
+		if values = append(values, p.entry.value()); !p.taken {
+			p.taken = true
+			l.names = append(l.names, prefix+p.entry.ID)
+		}
 	}
-	l.pending = nil
 	return values
 }
 
@@ -117,30 +122,36 @@ func (e *Entry) value() journal.Value {
 
 // End ends a change. Its entry is stored when End returns without an error. With a failure the
 // change was not made: then there is no entry, or one more that tells so.
-func (p *Pending) End(failure error) error {
+func (p *Pending) End(failure error) (err error) {
 	l := p.log
-	l.mu.Lock()
-	taken := p.taken
-	if !taken {
-		l.pending = slices.DeleteFunc(l.pending, func(q *Pending) bool { return q == p })
-	}
-	l.mu.Unlock()
-	switch {
-	case failure != nil && !taken, failure == nil && taken:
-		return l.trim()
-	case failure != nil:
+	switch taken := p.end(failure != nil); {
+	case failure != nil && taken:
 		e := p.entry
 		e.Failed = failure.Error()
-		l.Begin(e)
-	default:
-		l.mu.Lock()
-		l.pending = append(l.pending, p)
-		l.mu.Unlock()
+		further := l.Begin(e)
+		err = l.store.Put(l.Take()...)
+		further.end(true)
+	case failure == nil && !taken:
+		err = l.store.Put(l.Take()...)
+		p.end(true)
+	case failure == nil:
+		p.end(true)
 	}
-	if err := l.store.Put(l.Take()...); err != nil {
+	if err != nil {
 		return err
 	}
 	return l.trim()
+}
+
+// end reports whether the entry was taken, and with over takes it off the changes that are made.
+func (p *Pending) end(over bool) (taken bool) {
+	l := p.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if over {
+		l.pending = slices.DeleteFunc(l.pending, func(q *Pending) bool { return q == p })
+	}
+	return p.taken
 }
 
 // trim removes the oldest entries beyond the bound.

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"paddock/internal/platform/journal"
@@ -59,6 +60,21 @@ func TestEntries(t *testing.T) {
 	}
 	if values := l.Take(); len(values) != 0 {
 		t.Errorf("%d entries are left", len(values))
+	}
+	first, second := l.Begin(Entry{Object: "first"}), l.Begin(Entry{Object: "second"})
+	for range 2 { // each store of a change has the entries of all that have not ended
+		if values := l.Take(); len(values) != 2 {
+			t.Errorf("%d entries", len(values))
+		}
+	}
+	if err := first.End(nil); err != nil || len(l.Take()) != 1 {
+		t.Errorf("%v: an ended change is taken again", err)
+	}
+	if err := second.End(nil); err != nil || len(l.Take()) != 0 {
+		t.Error(err)
+	}
+	if !slices.IsSorted(l.names) {
+		t.Errorf("%q", l.names)
 	}
 	var none *Log
 	if err := none.Record(Entry{}, func() error { return nil }); err != nil {
