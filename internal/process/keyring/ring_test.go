@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,21 +130,21 @@ func TestFile(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, nil)
-		told := 0
-		r.OnChange(func() { told++ })
+		var told atomic.Int32
+		r.OnChange(func() { told.Add(1) })
 		k := key("a", "1", "lookup")
 		k.Expires = time.Now().Add(time.Hour)
 		must(t, r.Add(k))
 		g := r.Find("1")
 		time.Sleep(time.Hour - time.Second)
 		synctest.Wait()
-		if g.HasEnded() || told != 1 {
-			t.Errorf("ended early, or told %d times", told)
+		if g.HasEnded() || told.Load() != 1 {
+			t.Errorf("ended early, or told %d times", told.Load())
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if !g.HasEnded() || r.Find("1") != nil || told != 2 || !r.List()[0].Expired {
-			t.Errorf("not ended, or told %d times", told)
+		if !g.HasEnded() || r.Find("1") != nil || told.Load() != 2 || !r.List()[0].Expired {
+			t.Errorf("not ended, or told %d times", told.Load())
 		}
 		if _, _, ok := r.Named("a"); ok {
 			t.Error("found by its name")
