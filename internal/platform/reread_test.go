@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -158,6 +160,33 @@ func TestRereadAllowedAddresses(t *testing.T) {
 	}
 }
 
+// settleSinks waits until the sinks have all events.
+func (f *filed) settleSinks() {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); strings.Contains(strings.ReplaceAll(f.text("v1/sinks"), `"lag":0`, ""), `"lag":`); nextMillisecond() {
+		if time.Now().After(deadline) {
+			f.t.Fatal(f.text("v1/sinks"))
+		}
+	}
+}
+
+// eventsIn returns the ids of the events of a file.
+func eventsIn(t *testing.T, file string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var e struct{ ID string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e.ID)
+	}
+	return all
+}
+
 // A sink that has changed goes on with the next event, in its new file. One that has not changed
 // goes on, and one that is gone ends.
 func TestRereadSinks(t *testing.T) {
@@ -168,23 +197,8 @@ func TestRereadSinks(t *testing.T) {
 	f := startFiled(t, "sinks:\n"+sink("equal", "equal", "")+sink("moved", "old", "")+sink("gone", "gone", ""))
 	lines := func(file string, want ...string) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); strings.Contains(strings.ReplaceAll(f.text("v1/sinks"), `"lag":0`, ""), `"lag":`); nextMillisecond() {
-			if time.Now().After(deadline) {
-				t.Fatal(f.text("v1/sinks"))
-			}
-		}
-		text, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for line := range strings.Lines(string(text)) {
-			var e struct{ ID string }
-			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, e.ID)
-		}
+		f.settleSinks()
+		got := eventsIn(t, filepath.Join(dir, file))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", file, got, want)
 		}
@@ -200,6 +214,40 @@ func TestRereadSinks(t *testing.T) {
 	lines("more", ids("v", 5, 8)...)
 	if list := f.text("v1/sinks"); strings.Contains(list, `"gone"`) || strings.Count(list, `"delivered":8`) != 1 || strings.Count(list, `"delivered":6`) != 1 {
 		t.Error(list)
+	}
+}
+
+// While the file is read again and again, and webhook and sink have changed each time, each event is
+// delivered once.
+func TestRereadsLoseNoEvent(t *testing.T) {
+	b, dir := newInbox(t, nil), t.TempDir()
+	text := func(i int) string {
+		format := []string{"cloudevents", "cloudevents-batch"}[i%2]
+		return onLoopback + entry("ops", b, ", format: "+format) + fmt.Sprintf("sinks:\n  - {id: s, file: {path: '%s/%d'}}\n", dir, i%2)
+	}
+	f := startFiled(t, text(0))
+	var stop atomic.Bool
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for i := 1; !stop.Load(); i++ {
+			f.reread(text(i))
+		}
+	})
+	f.pairs("v", 100)
+	b.awaitIDs(ids("v", 1, 200)...)
+	f.settleSinks()
+	stop.Store(true)
+	reader.Wait()
+	all := map[string]int{}
+	for _, file := range []string{"0", "1"} {
+		for _, id := range eventsIn(t, filepath.Join(dir, file)) {
+			all[id]++
+		}
+	}
+	for _, id := range ids("v", 1, 200) {
+		if all[id] != 1 {
+			t.Errorf("%s is %d times in the files", id, all[id])
+		}
 	}
 }
 
