@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"paddock/internal/platform/doors/source/sourcetest"
 )
 
 // receiver is one of lines, to which sources connect.
@@ -132,4 +135,35 @@ func TestReplaceFreesAddresses(t *testing.T) {
 	}
 	stop()
 	s.Replace(context.Background(), nil) // the sources have ended: nothing begins
+}
+
+// While a source of MQTT with a session changes again and again, no message of QoS 1 is lost.
+func TestReplaceLosesNoMessage(t *testing.T) {
+	b, k := sourcetest.Mosquitto(t), newSink(t)
+	section := func(fleet int) string {
+		return mqttSource(b, fmt.Sprintf("  topics: [owntracks/+/+]\n  format: owntracks\n  client_id: paddock-1\n  fleet: f%d\n", fleet))
+	}
+	s, _ := k.run(section(0))
+	k.until("connected", func() bool { return s.all()[0].connected.Load() })
+	const messages, changes = 200, 10
+	var publisher sync.WaitGroup
+	publisher.Go(func() {
+		for i := range messages {
+			b.Publish(fmt.Sprintf("owntracks/u/%d", i), `{"_type":"location","lat":1,"lon":2,"tst":1773314205}`, 1)
+		}
+	})
+	for i := range changes {
+		k.replace(s, section(i+1))
+	}
+	publisher.Wait()
+	for i := range messages {
+		k.until(fmt.Sprint("message ", i), func() bool {
+			for fleet := range changes + 1 {
+				if _, ok := k.pipeline.Object(fmt.Sprint("f", fleet), fmt.Sprintf("u/%d", i)); ok {
+					return true
+				}
+			}
+			return false
+		})
+	}
 }
