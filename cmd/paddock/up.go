@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -79,6 +80,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
+	started := *cfg // as it was read
 	if cfg.Data.Dir, err = dataDir(cfg.Data.Dir); err != nil {
 		return err
 	}
@@ -88,18 +90,12 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	}
 	reload, stop := hangups()
 	defer stop()
-	keys, stopKeys := hangups()
-	defer stopKeys()
+	rereads, stopRereads := hangups()
+	defer stopRereads()
 	options := platform.Options{
-		Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss, ReloadKeys: keys,
+		Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss,
 		Webhooks: other.webhooks, Sinks: other.sinks, Sources: other.sources,
-		Keys: func() ([]keyring.Key, error) {
-			again, _, err := u.load(c, flags)
-			if err != nil {
-				return nil, err
-			}
-			return append(own, again.Access.Keys...), nil
-		},
+		Reread: u.rereader(c, flags, started, other.tunnel != nil, own), Rereads: rereads,
 	}
 	if other.tunnel != nil {
 		again, stop := hangups()
@@ -116,6 +112,25 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 		}
 	}
 	return serve(ctx, c, options, feed)
+}
+
+// rereader returns the reader of the settings that a running platform takes over. started are those
+// of its start, and own are keys that are not of the file.
+func (u *upCmd) rereader(c *console, flags map[string]string, started config.Config, tunnel bool, own []keyring.Key) func() (*platform.Reread, error) {
+	return func() (*platform.Reread, error) {
+		again, other, err := u.load(c, flags)
+		if err != nil {
+			return nil, err
+		}
+		r := &platform.Reread{
+			Keys: slices.Concat(own, again.Access.Keys), Sources: other.sources, Webhooks: other.webhooks, Sinks: other.sinks,
+			Restart: started.Differences(again),
+		}
+		if other.tunnel != nil && !tunnel {
+			r.Restart = append(r.Restart, "tunnel")
+		}
+		return r, nil
+	}
 }
 
 // fileSections holds the sections of the file that only a file has; nil without them.

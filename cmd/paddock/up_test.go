@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -25,11 +26,30 @@ const upTestTimeout = 60 * time.Second
 type upProcess struct {
 	*exec.Cmd
 	stdout *bufio.Reader
-	log    strings.Builder // complete when the process has ended
-	url    string          // of the dashboard, with a slash at its end
-	bus    string          // nats://host:port
-	wire   string          // host:port
-	sent   atomic.Int64    // positions of load
+	log    logText      // complete when the process has ended
+	url    string       // of the dashboard, with a slash at its end
+	bus    string       // nats://host:port
+	wire   string       // host:port
+	sent   atomic.Int64 // positions of load
+}
+
+// logText is the log of a running process.
+type logText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements [io.Writer].
+func (l *logText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // startUp starts a platform on free ports and reads where it is. If that fails,

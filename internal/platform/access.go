@@ -97,29 +97,6 @@ func (p *Platform) openKeys(context.Context) (err error) {
 	return err
 }
 
-// followKeys reads the keys of the configuration file again when asked to.
-func (p *Platform) followKeys(ctx context.Context) error {
-	if p.opts.Keys == nil {
-		return nil
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-p.opts.ReloadKeys:
-		}
-		keys, err := p.opts.Keys()
-		if err == nil {
-			err = p.keys.SetFile(keys)
-		}
-		if err != nil {
-			p.log.Error("the keys of the configuration file stay as they were", "error", err)
-			continue
-		}
-		p.log.Info("keys of the configuration file read", "keys", len(keys))
-	}
-}
-
 func (p *Platform) closeKeys(context.Context) error {
 	p.keys.Close()
 	return nil

@@ -91,10 +91,9 @@ type Options struct {
 	// FirstKey receives the secret of the key of an administrator that is made when none was ever
 	// stored in the data directory. Nil: none is made.
 	FirstKey func(secret string)
-	// Keys reads access.keys of the configuration file again, for each signal of ReloadKeys. Nil:
-	// never.
-	Keys       func() ([]keyring.Key, error)
-	ReloadKeys <-chan os.Signal
+	// Reread reads the configuration file again, for each signal of Rereads. Nil: never.
+	Reread  func() (*Reread, error)
+	Rereads <-chan os.Signal
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
@@ -177,7 +176,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "sets", Start: p.prepareSets},
 		{Name: "journal", Start: p.openState, Run: p.watchJournal, Drain: p.closeJournal},
 		{Name: "certificates", Start: p.openTLS, Run: p.followCertificates},
-		{Name: "keys", Start: p.openKeys, Run: p.followKeys, Drain: p.closeKeys},
+		{Name: "keys", Start: p.openKeys, Drain: p.closeKeys},
 		{Name: "history", Run: p.followHistory, Drain: p.closeHistory},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
@@ -192,6 +191,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
 		{Name: "sources", Start: p.openSources, Run: p.runSources, Drain: p.closeSources},
+		{Name: "settings", Run: p.followFile}, // of all services above
 	} {
 		g.Add(s)
 	}

@@ -58,7 +58,8 @@ type Follower struct {
 	cursor    uint64    // all events up to it were delivered, refused or not selected
 	saved     time.Time // when s was stored
 	letters   []uint64
-	changed   bool               // the reader has another selection
+	changed   bool               // since the last attempt began
+	replaced  []End              // that Run has to close
 	stopping  bool               // see Drain
 	interrupt context.CancelFunc // ends a wait for events; nil: there is none
 }
@@ -72,12 +73,13 @@ func New(o Options, c Config) (*Follower, error) {
 	return f, nil
 }
 
-// Configure replaces the configuration, and ends a pause. An attempt under way goes on.
+// Configure replaces the configuration, and ends a pause. An attempt under way goes on, and if it
+// fails the next one follows at once.
 func (f *Follower) Configure(c Config) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.c.End != c.End {
-		f.c.End.Close()
+		f.replaced = append(f.replaced, f.c.End) // an attempt may be using it
 	}
 	f.c, f.changed = c, true
 	f.s.Next = time.Time{}
@@ -118,6 +120,7 @@ func (f *Follower) Run(ctx context.Context) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.save()
+		f.closeReplaced()
 		f.c.End.Close()
 	}()
 	for f.await(ctx) {
@@ -126,8 +129,11 @@ func (f *Follower) Run(ctx context.Context) {
 			continue
 		}
 		f.mu.Lock()
-		end := f.c.End
+		end, changed := f.c.End, f.changed
 		f.mu.Unlock()
+		if changed {
+			continue // the batch is one of the old configuration
+		}
 		begun := time.Now()
 		result := end.Send(ctx, &job.batch)
 		if ctx.Err() != nil && result.Verdict != Delivered {
@@ -141,6 +147,7 @@ func (f *Follower) Run(ctx context.Context) {
 func (f *Follower) await(ctx context.Context) bool {
 	for {
 		f.mu.Lock()
+		f.closeReplaced()
 		ready, pause, stop := f.look(time.Now())
 		f.mu.Unlock()
 		switch {
@@ -157,6 +164,14 @@ func (f *Follower) await(ctx context.Context) bool {
 		}
 		timer.Stop()
 	}
+}
+
+// closeReplaced closes the ends that Configure has replaced. Run calls it with the lock.
+func (f *Follower) closeReplaced() {
+	for _, end := range f.replaced {
+		end.Close()
+	}
+	f.replaced = nil
 }
 
 // look decides what to do now. The caller has the lock.

@@ -31,6 +31,10 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 		f.taken(j.cut(r.Taken))
 		f.s.Failures, f.s.Since = 0, time.Time{}
 	}
+	if f.changed { // the failure is one of a configuration that no longer holds
+		f.save()
+		return
+	}
 	at := f.progressOf(j)
 	at.Repeat = len(j.batch.Items)
 	if r.First {

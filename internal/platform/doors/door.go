@@ -96,11 +96,11 @@ type Door struct {
 	name                              string
 	accepted, late, outliers, ignored atomic.Uint64
 	rejected                          [classes]atomic.Uint64
-	source                            func() any // nil: none
 
-	mu   sync.Mutex
-	last []Rejection // a ring of at most Kept
-	next int         // the oldest, once the ring is full
+	mu     sync.Mutex
+	source func() any  // nil: none
+	last   []Rejection // a ring of at most Kept
+	next   int         // the oldest, once the ring is full
 }
 
 // Count counts positions by what the fold made of them.
@@ -214,9 +214,10 @@ func (d *Door) Status() Status {
 	for i := range len(d.last) {
 		s.Last = append(s.Last, d.last[(d.next+len(d.last)-1-i)%len(d.last)])
 	}
+	source := d.source
 	d.mu.Unlock()
-	if d.source != nil {
-		s.Source = d.source()
+	if source != nil {
+		s.Source = source()
 	}
 	return s
 }

@@ -36,9 +36,21 @@ func (s *Doors) Open(name string) *Door {
 func (s *Doors) OpenSource(name string, state func() any) *Door {
 	d := s.Open(name)
 	if d != nil {
+		d.mu.Lock()
 		d.source = state
+		d.mu.Unlock()
 	}
 	return d
+}
+
+// Remove takes a door off the list, with its counts.
+func (s *Doors) Remove(name string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = slices.DeleteFunc(s.list, func(d *Door) bool { return d.name == name })
 }
 
 // All returns the states of all doors, by their names.

@@ -146,6 +146,18 @@ func settings(c *Config) (all []setting) {
 	return all
 }
 
+// Differences returns the keys whose values differ from those of another configuration, in the
+// order of the structs. It leaves access.keys out.
+func (c *Config) Differences(other *Config) (keys []string) {
+	others := settings(other)
+	for i, s := range settings(c) {
+		if !reflect.DeepEqual(s.field, others[i].field) {
+			keys = append(keys, s.key)
+		}
+	}
+	return keys
+}
+
 // sections lists the sections, in the order of the struct.
 func sections(known []setting) (names []string) {
 	for _, s := range known {

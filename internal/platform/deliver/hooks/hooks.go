@@ -8,6 +8,7 @@ package hooks
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,7 +64,6 @@ type Change struct {
 type Hooks struct {
 	o       Options
 	client  *webhook.Client
-	network *webhook.Network
 	secrets secrets
 	counts  deliver.Counts
 
@@ -73,6 +73,8 @@ type Hooks struct {
 
 	mu      sync.RWMutex // held for a change until it is stored
 	entries map[string]*entry
+	network *webhook.Network
+	roots   *x509.CertPool // nil: the system's
 }
 
 // entry is a webhook.
@@ -106,7 +108,7 @@ func Open(o Options) (_ *Hooks, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhooks.root_ca: %w", err)
 	}
-	h := &Hooks{o: o, network: &webhook.Network{Allow: o.Settings.Allow}, entries: map[string]*entry{}}
+	h := &Hooks{o: o, network: &webhook.Network{Allow: o.Settings.Allow}, roots: roots, entries: map[string]*entry{}}
 	h.client = webhook.NewClient(h.network, roots, o.Version)
 	if h.secrets, err = openSecrets(o.Secrets); err != nil {
 		return nil, err

@@ -15,6 +15,8 @@ type Settings struct {
 	RootCA    string         // PEM file of the authorities of endpoints; "": the system's
 	Endpoints []*webhook.Endpoint
 	File      string // the name of the file, for errors and answers
+
+	places map[string]string // in the file, by id
 }
 
 // Read reads the section. Faults are those of the file.
@@ -36,14 +38,14 @@ func (s *Settings) readEndpoints(n *strictyaml.Node) {
 		n.Fault("%d webhooks, the limit is %d", len(items), webhook.MaxEndpoints)
 		return
 	}
-	first := map[string]string{}
+	s.places = map[string]string{}
 	for _, item := range items {
 		e := webhook.Read(item)
-		if other := first[e.ID]; other != "" {
+		if other := s.places[e.ID]; other != "" {
 			item.Fault("id: %s is the id of the webhook at %s too", e.ID, other)
 			continue
 		}
-		first[e.ID] = item.Place()
+		s.places[e.ID] = item.Place()
 		s.Endpoints = append(s.Endpoints, e)
 	}
 }

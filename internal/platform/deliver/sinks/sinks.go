@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,16 +45,22 @@ type Options struct {
 
 // Sinks is the sinks of a platform. It is safe for concurrent use.
 type Sinks struct {
-	all       []*running // by id
+	o         Options
 	counts    deliver.Counts
+	ctx       context.Context // of the followers
 	cancel    context.CancelFunc
 	followers sync.WaitGroup
+
+	mu  sync.RWMutex
+	all []*running // by id
 }
 
 // running is a sink with its follower.
 type running struct {
 	*Sink
-	f *deliver.Follower
+	f       *deliver.Follower
+	stop    context.CancelFunc
+	stopped chan struct{}
 }
 
 // ErrUnknown is wrapped where there is no sink of an id.
@@ -60,33 +68,75 @@ var ErrUnknown = errors.New("no such sink")
 
 // Open returns the sinks, which begin to deliver. The error is one of the store.
 func Open(o Options) (*Sinks, error) {
-	if o.Settings == nil {
-		o.Settings = &Settings{}
-	}
 	if o.Schedule == nil {
 		o.Schedule = Schedule()
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &Sinks{cancel: cancel}
-	err := forgetOthers(o.Store, o.Settings)
-	for _, sink := range o.Settings.Sinks {
-		if err != nil {
-			break
-		}
-		var f *deliver.Follower
-		f, err = deliver.New(deliver.Options{
-			Name: prefix + sink.ID, Log: o.Log, Store: o.Store, Keeps: o.Keeps, Schedule: o.Schedule, Logger: o.Logger, Counts: &s.counts,
-		}, deliver.Config{End: sink.end(), Selector: deliver.NewSelector(&sink.Selection, o.Rules), Batch: batch, Enabled: sink.Enabled})
-		if err == nil {
-			s.all = append(s.all, &running{sink, f})
-			s.followers.Go(func() { f.Run(ctx) })
-		}
-	}
-	if err != nil {
+	s := &Sinks{o: o}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.Replace(o.Settings); err != nil {
 		s.end()
 		return nil, err
 	}
 	return s, nil
+}
+
+// Replace puts other settings in the place of the present ones; nil is none. A sink with equal
+// settings goes on, also with its pause. One whose settings have changed goes on behind what it has
+// delivered, at once. One that is gone ends with its state, which cuts an attempt under way. A new
+// one begins with the events from now on. The error joins those of the store; the sinks that it is
+// not about have changed all the same.
+func (s *Sinks) Replace(settings *Settings) error {
+	if settings == nil {
+		settings = &Settings{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := map[string]*running{}
+	for _, r := range s.all {
+		before[r.ID] = r
+		if !slices.ContainsFunc(settings.Sinks, func(sink *Sink) bool { return sink.ID == r.ID }) {
+			r.stop()
+			<-r.stopped // it stores its state at the end
+		}
+	}
+	faults := []error{forgetOthers(s.o.Store, settings)}
+	var all []*running
+	for _, sink := range settings.Sinks {
+		r, err := s.continued(before[sink.ID], sink)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("the sink %s: %w", sink.ID, err))
+			continue
+		}
+		all = append(all, r)
+	}
+	s.all = all
+	return errors.Join(faults...)
+}
+
+// continued returns a sink with the follower of the one before it, or with a new one. The caller
+// has the lock.
+func (s *Sinks) continued(before *running, sink *Sink) (*running, error) {
+	if before != nil && reflect.DeepEqual(before.Sink, sink) {
+		return before, nil
+	}
+	config := deliver.Config{End: sink.end(), Selector: deliver.NewSelector(&sink.Selection, s.o.Rules), Batch: batch, Enabled: sink.Enabled}
+	if before != nil {
+		before.f.Configure(config)
+		return &running{sink, before.f, before.stop, before.stopped}, nil
+	}
+	f, err := deliver.New(deliver.Options{
+		Name: prefix + sink.ID, Log: s.o.Log, Store: s.o.Store, Keeps: s.o.Keeps, Schedule: s.o.Schedule, Logger: s.o.Logger, Counts: &s.counts,
+	}, config)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	r := &running{sink, f, stop, make(chan struct{})}
+	s.followers.Go(func() {
+		defer close(r.stopped)
+		f.Run(ctx)
+	})
+	return r, nil
 }
 
 // forgetOthers removes the state of sinks that have gone from the file.
@@ -114,6 +164,8 @@ func (s *Sinks) Drain(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
 		defer cancel()
 	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	var drains sync.WaitGroup
 	for _, r := range s.all {
 		drains.Go(func() { _ = r.f.Drain(ctx) }) // what is cut comes again, or is lost with the process
@@ -139,6 +191,8 @@ type Shown struct {
 
 // List lists the sinks by their ids.
 func (s *Sinks) List() []Shown {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	list := []Shown{}
 	for _, r := range s.all {
 		list = append(list, r.shown())
@@ -159,6 +213,8 @@ const (
 
 // Operate does an operation, and returns the sink after it. The error wraps ErrUnknown.
 func (s *Sinks) Operate(id, operation string) (Shown, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	for _, r := range s.all {
 		if r.ID != id {
 			continue

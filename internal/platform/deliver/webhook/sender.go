@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"paddock/internal/platform/deliver"
@@ -31,7 +32,7 @@ const (
 
 // Client makes requests to endpoints.
 type Client struct {
-	http    *http.Client
+	http    atomic.Pointer[http.Client]
 	agent   string
 	timeout time.Duration
 }
@@ -39,27 +40,36 @@ type Client struct {
 // NewClient returns a client that dials the addresses of a network alone, takes no proxy of the
 // environment, and follows no redirect. roots nil are those of the system.
 func NewClient(n *Network, roots *x509.CertPool, version string) *Client {
-	return &Client{
-		agent: "paddock/" + version, timeout: timeout,
-		http: &http.Client{
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
-				DialContext:            n.dialer().DialContext,
-				TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-				ForceAttemptHTTP2:      true,
-				DisableCompression:     true,
-				MaxIdleConns:           idleConnections,
-				MaxIdleConnsPerHost:    4,
-				IdleConnTimeout:        90 * time.Second,
-				TLSHandshakeTimeout:    timeout,
-				MaxResponseHeaderBytes: maxAnswerHeader,
-			},
+	c := &Client{agent: "paddock/" + version, timeout: timeout}
+	c.http.Store(newHTTP(n, roots))
+	return c
+}
+
+func newHTTP(n *Network, roots *x509.CertPool) *http.Client {
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext:            n.dialer().DialContext,
+			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true,
+			MaxIdleConns:           idleConnections,
+			MaxIdleConnsPerHost:    4,
+			IdleConnTimeout:        90 * time.Second,
+			TLSHandshakeTimeout:    timeout,
+			MaxResponseHeaderBytes: maxAnswerHeader,
 		},
 	}
 }
 
+// Replace makes the next requests dial another network with other roots, over connections of their
+// own. Requests under way go on.
+func (c *Client) Replace(n *Network, roots *x509.CertPool) {
+	c.http.Swap(newHTTP(n, roots)).CloseIdleConnections()
+}
+
 // Close closes the connections that are not in use.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.http.Load().CloseIdleConnections() }
 
 // Sender is an endpoint as the end of a follower.
 type Sender struct {
@@ -90,7 +100,7 @@ func (s *Sender) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
 	if err != nil {
 		return deliver.Result{Verdict: deliver.Failed, Reason: err.Error()}
 	}
-	answer, err := s.client.http.Do(r)
+	answer, err := s.client.http.Load().Do(r)
 	if err != nil {
 		return deliver.Result{Verdict: deliver.Failed, Reason: reasonOf(err, s.client.timeout)}
 	}

@@ -270,7 +270,7 @@ func TestTLS(t *testing.T) {
 // No proxy of the environment is used: it would dial in place of the platform. net/http reads the
 // environment once for the process, so this looks at the setting.
 func TestNoProxy(t *testing.T) {
-	if c := NewClient(&Network{}, nil, "test"); c.http.Transport.(*http.Transport).Proxy != nil {
+	if c := NewClient(&Network{}, nil, "test"); c.http.Load().Transport.(*http.Transport).Proxy != nil {
 		t.Error("requests go through a proxy")
 	}
 }

@@ -23,7 +23,7 @@ func (s *Sources) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Sources) Collect(to chan<- prometheus.Metric) {
-	for _, one := range s.list {
+	for _, one := range s.all() {
 		up := 0.0
 		if one.connected.Load() {
 			up = 1

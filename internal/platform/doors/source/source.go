@@ -8,6 +8,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -41,15 +42,21 @@ type Config struct {
 	Doors    *doors.Doors
 	MaxAhead track.Millis // see ingest.Decoder
 	Logger   *slog.Logger
+
+	retry time.Duration // replaces retryMin in tests; 0: it does not
 }
 
 // Sources are all sources of a process. It is a prometheus.Collector.
 type Sources struct {
-	list   []*source
-	ctx    context.Context
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when Run has returned
-	begun  atomic.Bool
+	cfg     Config
+	ctx     context.Context // of all sources
+	cancel  context.CancelFunc
+	running sync.WaitGroup // of sources
+	ended   chan struct{}  // closed when Run has returned
+
+	mu    sync.Mutex
+	list  []*source
+	begun bool // by Run
 }
 
 // source is one of them, whatever its kind is.
@@ -58,44 +65,78 @@ type source struct {
 	cfg      *Config
 	door     *doors.Door
 	log      *slog.Logger
-	retry    time.Duration // replaces retryMin in tests
+	*counts
 
-	connected                             atomic.Bool
-	messages, failures, connects, dropped atomic.Uint64
-	failure                               atomic.Pointer[string] // the last one
-	listening                             atomic.Pointer[string] // the address that is listened on; nil: none
+	stop  context.CancelFunc // nil: it has not begun
+	ended chan struct{}      // closed when it has ended
+
+	connected atomic.Bool
+	failure   atomic.Pointer[string] // the last one
+	listening atomic.Pointer[string] // the address that is listened on; nil: none
 }
+
+// counts are those of a source, which the next one of its name goes on with.
+type counts struct{ messages, failures, connects, dropped atomic.Uint64 }
 
 // New returns sources that do not run yet. Nothing is connected.
 func New(c Config) *Sources {
-	s := &Sources{ended: make(chan struct{})}
+	c.retry = cmp.Or(c.retry, retryMin)
+	s := &Sources{cfg: c, ended: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i := range c.Settings {
-		one := &source{settings: &c.Settings[i], cfg: &c, retry: retryMin}
-		one.log = c.Logger.With("source", one.settings.Name)
-		one.door = c.Doors.OpenSource(one.settings.Name, one.state)
-		s.list = append(s.list, one)
+		s.list = append(s.list, s.open(&c.Settings[i], &counts{}))
 	}
 	return s
 }
 
+// open returns a source that does not run yet, with its door.
+func (s *Sources) open(settings *Settings, c *counts) *source {
+	one := &source{settings: settings, cfg: &s.cfg, counts: c, log: s.cfg.Logger.With("source", settings.Name), ended: make(chan struct{})}
+	one.door = s.cfg.Doors.OpenSource(settings.Name, one.state)
+	return one
+}
+
+// begin runs a source until it is stopped. The caller has the lock.
+func (s *Sources) begin(one *source) {
+	ctx, stop := context.WithCancel(s.ctx)
+	one.stop = stop
+	s.running.Go(func() {
+		defer close(one.ended)
+		defer stop()
+		one.run(ctx)
+	})
+}
+
 // Run runs all sources until Close, or until ctx ends.
 func (s *Sources) Run(ctx context.Context) error {
-	s.begun.Store(true)
 	defer close(s.ended)
 	defer context.AfterFunc(ctx, s.cancel)()
-	var all sync.WaitGroup
+	s.mu.Lock()
+	s.begun = true
 	for _, one := range s.list {
-		all.Go(func() { one.run(s.ctx) })
+		s.begin(one)
 	}
-	all.Wait()
+	s.mu.Unlock()
+	<-s.ctx.Done()
+	s.all() // a Replace that is under way begins its sources, or sees that it must not
+	s.running.Wait()
 	return nil
+}
+
+// all returns the present sources.
+func (s *Sources) all() []*source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list // it is never changed in place
 }
 
 // Close ends all sources and waits for them.
 func (s *Sources) Close(ctx context.Context) error {
 	s.cancel()
-	if !s.begun.Load() {
+	s.mu.Lock()
+	begun := s.begun
+	s.mu.Unlock()
+	if !begun {
 		return nil
 	}
 	select {
@@ -120,7 +161,7 @@ func (s *source) run(ctx context.Context) {
 // keep calls follow until ctx ends: again after it has returned, with longer waits while it fails
 // at once.
 func (s *source) keep(ctx context.Context, follow func(ctx context.Context) error) {
-	for wait := s.retry; ; wait = min(2*wait, retryMax) {
+	for wait := s.cfg.retry; ; wait = min(2*wait, retryMax) {
 		began := time.Now()
 		err := follow(ctx)
 		s.connected.Store(false)
@@ -129,7 +170,7 @@ func (s *source) keep(ctx context.Context, follow func(ctx context.Context) erro
 		}
 		s.failed(err)
 		if time.Since(began) > retryMax {
-			wait = s.retry
+			wait = s.cfg.retry
 		}
 		if lifecycle.Sleep(ctx, jitter(wait)) != nil {
 			return

@@ -92,10 +92,7 @@ func (k *sink) run(text string) (s *Sources, stop func()) {
 	if faults != "" {
 		k.t.Fatal(faults)
 	}
-	s = New(Config{Settings: settings, Pipeline: k.pipeline, Doors: k.doors, MaxAhead: 60_000, Logger: slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-	for _, one := range s.list {
-		one.retry = 5 * time.Millisecond
-	}
+	s = New(Config{Settings: settings, Pipeline: k.pipeline, Doors: k.doors, MaxAhead: 60_000, retry: 5 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(k.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	done := make(chan error, 1)
 	go func() { done <- s.Run(context.Background()) }()
 	stop = sync.OnceFunc(func() {
@@ -232,7 +229,7 @@ func TestMQTTOverTLS(t *testing.T) {
 
 // Messages of QoS 0 are dropped when too many wait, and leave room for those of QoS 1.
 func TestMQTTQueueIsBounded(t *testing.T) {
-	s, queue := &source{}, make(chan *paho.Publish, queued)
+	s, queue := &source{counts: &counts{}}, make(chan *paho.Publish, queued)
 	for range 2 * queued {
 		s.enqueue(queue, &paho.Publish{})
 	}

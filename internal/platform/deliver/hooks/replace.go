@@ -1,0 +1,87 @@
+package hooks
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/deliver/webhook"
+)
+
+// Refusal is a reason for which settings are not in use. Nothing has changed then.
+type Refusal struct{ Err error }
+
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Replace puts other settings of the file in the place of the present ones; nil is none. A webhook
+// with equal settings goes on, also with its pause. One whose settings have changed goes on behind
+// what it has delivered, at once. One that is gone ends with its state, which cuts an attempt under
+// way. A new one begins with the events from now on. Webhooks of the API are not touched.
+//
+// agreed is called when nothing of the settings is refused, before anything changes. Its error, an
+// endpoint with the id of a webhook of the API, and authorities that cannot be read are each a
+// *Refusal. Another error joins those of the store; the webhooks that it is not about have changed
+// all the same.
+func (h *Hooks) Replace(s *Settings, agreed func() error) error {
+	if s == nil {
+		s = &Settings{}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	roots, err := deliver.Roots(s.RootCA)
+	if err != nil {
+		return &Refusal{fmt.Errorf("webhooks.root_ca: %w", err)}
+	}
+	for _, e := range s.Endpoints {
+		if n := h.entries[e.ID]; n != nil && n.file == "" {
+			return &Refusal{fmt.Errorf("%s: id: the webhook %s has come over the API: delete it there, or take another id", s.places[e.ID], e.ID)}
+		}
+	}
+	if err := agreed(); err != nil {
+		return &Refusal{err}
+	}
+	if !slices.Equal(s.Allow, h.network.Allow) || !roots.Equal(h.roots) {
+		h.network, h.roots = &webhook.Network{Allow: s.Allow}, roots
+		h.client.Replace(h.network, roots)
+	}
+	return h.replace(s)
+}
+
+// replace makes the webhooks of the file those of settings that were agreed to. The caller has the
+// lock.
+func (h *Hooks) replace(s *Settings) (err error) {
+	named := map[string]bool{}
+	for _, e := range s.Endpoints {
+		named[e.ID] = true
+	}
+	for id, n := range h.entries {
+		if n.file == "" || named[id] {
+			continue
+		}
+		n.stop()
+		<-n.stopped // it stores its state at the end
+		delete(h.entries, id)
+		err = errors.Join(err, deliver.Forget(h.o.Store, prefix+id))
+	}
+	for _, e := range s.Endpoints {
+		old, n := h.entries[e.ID], &entry{e: e, file: s.File}
+		switch {
+		case old == nil:
+			if failure := h.begin(n); failure != nil {
+				err = errors.Join(err, fmt.Errorf("the webhook %s: %w", e.ID, failure))
+				continue
+			}
+		case reflect.DeepEqual(old.e, e):
+			continue
+		default:
+			n.f, n.stop, n.stopped = old.f, old.stop, old.stopped
+			n.f.Configure(h.config(n))
+		}
+		h.entries[e.ID] = n
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/deliver/sinks"
+	"paddock/internal/platform/doors/source"
+	"paddock/internal/process/keyring"
+)
+
+// Reread is what a running platform takes over of its configuration file. A section that is not
+// there is nil.
+type Reread struct {
+	Keys     []keyring.Key // access.keys
+	Sources  []source.Settings
+	Webhooks *hooks.Settings
+	Sinks    *sinks.Settings
+	// Restart names the other settings that differ from those of the start.
+	Restart []string
+}
+
+// followFile takes over the configuration file when asked to. A file with a fault changes nothing.
+func (p *Platform) followFile(ctx context.Context) error {
+	if p.opts.Reread == nil {
+		return nil
+	}
+	var named []string // that take a restart, and were logged
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.opts.Rereads:
+		}
+		r, err := p.opts.Reread()
+		if err == nil {
+			err = p.apply(ctx, r)
+		}
+		if err != nil {
+			p.log.Error("the configuration file is not taken over, and everything stays as it was", "error", err)
+			continue
+		}
+		if len(r.Restart) > 0 && !slices.Equal(r.Restart, named) {
+			p.log.Warn("settings of the configuration file have changed that take a restart", "settings", r.Restart)
+		}
+		named = r.Restart
+	}
+}
+
+// apply takes over what was read. The error is one for which nothing has changed.
+func (p *Platform) apply(ctx context.Context, r *Reread) error {
+	err := p.hooks.Replace(r.Webhooks, func() error {
+		if err := p.keys.SetFile(r.Keys); err != nil {
+			return fmt.Errorf("access.keys: %w", err)
+		}
+		return nil
+	})
+	if refusal, ok := errors.AsType[*hooks.Refusal](err); ok {
+		return refusal
+	}
+	if err = errors.Join(err, p.sinks.Replace(r.Sinks)); err != nil {
+		p.log.Error("a part of the configuration file is not in use", "error", err)
+	}
+	p.sources.Replace(ctx, r.Sources)
+	p.log.Info("configuration file read again", "keys", len(r.Keys), "sources", len(r.Sources))
+	return nil
+}
