@@ -217,7 +217,7 @@ func TestRereadSinks(t *testing.T) {
 	}
 }
 
-// While the file is read again and again, and webhook and sink have changed each time, each event is
+// While the file is read again and again, with a changed webhook and sink each time, each event is
 // delivered once.
 func TestRereadsLoseNoEvent(t *testing.T) {
 	b, dir := newInbox(t, nil), t.TempDir()
