@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -126,6 +127,20 @@ func TestRereadWebhooks(t *testing.T) {
 		t.Errorf("more: %d %s, %v", status, answer, err)
 	}
 
+	var list struct {
+		Changes []struct{ By, Action, Object string }
+	}
+	f.ask(&list, http.MethodGet, "v1/audit", "", nil)
+	made := map[string]int{}
+	for _, e := range list.Changes {
+		if e.By == "file" {
+			made[e.Action+" "+e.Object]++
+		}
+	}
+	if want := map[string]int{"webhook.put moved": 1, "webhook.put more": 1, "webhook.delete gone": 1}; !maps.Equal(made, want) {
+		t.Errorf("the audit has %v, want %v", made, want)
+	}
+
 	f.reread(onLoopback + entry("gone", gone, ""))
 	f.pairs("v", 1)
 	gone.awaitIDs(append(ids("v", 1, 6), ids("v", 9, 10)...)...)
@@ -217,8 +232,8 @@ func TestRereadSinks(t *testing.T) {
 	}
 }
 
-// While the file is read again and again, and webhook and sink have changed each time, each event is
-// delivered once.
+// While the file is read again and again, and webhook and sink have changed each time, each event
+// is delivered once.
 func TestRereadsLoseNoEvent(t *testing.T) {
 	b, dir := newInbox(t, nil), t.TempDir()
 	text := func(i int) string {
