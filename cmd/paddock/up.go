@@ -115,8 +115,11 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 }
 
 // rereader returns the reader of the settings that a running platform takes over. started are those
-// of its start, and own are keys that are not of the file.
+// of its start, and own are keys that are not of the file. Nil: there is no file.
 func (u *upCmd) rereader(c *console, flags map[string]string, started config.Config, tunnel bool, own []keyring.Key) func() (*platform.Reread, error) {
+	if u.Config == "" {
+		return nil
+	}
 	return func() (*platform.Reread, error) {
 		again, other, err := u.load(c, flags)
 		if err != nil {

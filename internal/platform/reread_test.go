@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -124,6 +125,20 @@ func TestRereadWebhooks(t *testing.T) {
 	}
 	if status, answer, err := f.call(http.MethodDelete, "v1/webhooks/more", "", nil); err != nil || status != http.StatusConflict || !strings.Contains(string(answer), "paddock.yaml") {
 		t.Errorf("more: %d %s, %v", status, answer, err)
+	}
+
+	var list struct {
+		Changes []struct{ By, Action, Object string }
+	}
+	f.ask(&list, http.MethodGet, "v1/audit", "", nil)
+	made := map[string]int{}
+	for _, e := range list.Changes {
+		if e.By == "file" {
+			made[e.Action+" "+e.Object]++
+		}
+	}
+	if want := map[string]int{"webhook.put moved": 1, "webhook.put more": 1, "webhook.delete gone": 1}; !maps.Equal(made, want) {
+		t.Errorf("the audit has %v, want %v", made, want)
 	}
 
 	f.reread(onLoopback + entry("gone", gone, ""))

@@ -15,6 +15,7 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/subjects"
 )
 
@@ -44,6 +45,10 @@ func (p *Platform) startHooks(context.Context) (err error) {
 		Settings: p.opts.Webhooks, Log: p.events, Store: &deliver.Volatile{}, Version: p.opts.Version, Logger: p.log,
 		Rules:    func() *rule.Table { return p.book.State().Rules() },
 		Refusing: p.pipeline.Refusing, Schedule: p.opts.schedule,
+	}
+	o.Changing = func(action, id string) func(error) {
+		begun := p.audit.Begin(audit.Entry{By: "file", Action: "webhook." + action, Object: id})
+		return func(err error) { p.auditEnd(err, begun) }
 	}
 	local := p.bus.Local("webhooks")
 	o.GivenUp = func(id, reason string) { tellDisabled(local, p.log, id, reason) }

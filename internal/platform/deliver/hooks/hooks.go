@@ -47,6 +47,9 @@ type Options struct {
 	Refusing func() string      // why changes cannot be stored now, or ""; nil: they can
 	// Changed is called after each change, and must not call back. Nil: no call.
 	Changed func(ctx context.Context, c Change)
+	// Changing is called before Replace changes a webhook: its action is put or delete. The result is
+	// called after the change. Nil: no call.
+	Changing func(action, id string) (changed func(error))
 	// GivenUp is called when the platform disables a webhook, and must not call back. Nil: no call.
 	GivenUp func(id, reason string)
 
@@ -101,6 +104,9 @@ func Open(o Options) (_ *Hooks, err error) {
 		o.Settings = &Settings{}
 	}
 	o.Schedule = cmp.Or(o.Schedule, deliver.Default())
+	if o.Changing == nil {
+		o.Changing = func(string, string) func(error) { return func(error) {} }
+	}
 	if o.Refusing == nil {
 		o.Refusing = func() string { return "" }
 	}

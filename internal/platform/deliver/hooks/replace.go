@@ -62,26 +62,35 @@ func (h *Hooks) replace(s *Settings) (err error) {
 		if n.file == "" || named[id] {
 			continue
 		}
+		changed := h.o.Changing("delete", id)
 		n.stop()
 		<-n.stopped // it stores its state at the end
 		delete(h.entries, id)
-		err = errors.Join(err, deliver.Forget(h.o.Store, prefix+id))
+		failure := deliver.Forget(h.o.Store, prefix+id)
+		changed(failure)
+		err = errors.Join(err, failure)
 	}
 	for _, e := range s.Endpoints {
-		old, n := h.entries[e.ID], &entry{e: e, file: s.File}
-		switch {
-		case old == nil:
-			if failure := h.begin(n); failure != nil {
-				err = errors.Join(err, fmt.Errorf("the webhook %s: %w", e.ID, failure))
-				continue
-			}
-		case reflect.DeepEqual(old.e, e):
+		old := h.entries[e.ID]
+		if old != nil && reflect.DeepEqual(old.e, e) {
 			continue
-		default:
-			n.f, n.stop, n.stopped = old.f, old.stop, old.stopped
-			n.f.Configure(h.config(n))
 		}
-		h.entries[e.ID] = n
+		changed := h.o.Changing("put", e.ID)
+		failure := h.putFile(&entry{e: e, file: s.File}, old)
+		changed(failure)
+		err = errors.Join(err, failure)
 	}
 	return err
+}
+
+// putFile makes a webhook of the file hold. The caller has the lock.
+func (h *Hooks) putFile(n, old *entry) error {
+	if old != nil {
+		n.f, n.stop, n.stopped = old.f, old.stop, old.stopped
+		n.f.Configure(h.config(n))
+	} else if err := h.begin(n); err != nil {
+		return fmt.Errorf("the webhook %s: %w", n.e.ID, err)
+	}
+	h.entries[n.e.ID] = n
+	return nil
 }
