@@ -418,3 +418,33 @@ func TestUsersOpenTheBusToOthers(t *testing.T) {
 		}
 	}
 }
+
+// The sections of the guide and of the example are valid.
+func TestDocumentedBusSections(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/guides/bus.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(guide), "```yaml\nbus:\n")
+	block, _, _ = strings.Cut(block, "```")
+	example, err := os.ReadFile("../../docs/reference/paddock.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(example), "  # tls: ")
+	rest, _, _ = strings.Cut("\n  # tls: "+rest, "\n\n")
+	for name, section := range map[string]string{"guide": block, "example": strings.ReplaceAll(rest, "\n  # ", "\n  ")} {
+		s := newBusSite(t, "")
+		s.certificate()
+		for from, to := range map[string]string{"cert.pem": "bus.pem", "key.pem": "bus.key"} {
+			if err := os.Rename(filepath.Join(s.dir, from), filepath.Join(s.dir, to)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		writeOver(t, filepath.Join(s.dir, "paddock.yaml"), "bus:\n"+section)
+		cfg, file, err := s.load()
+		if err != nil || file == nil || !cfg.Bus.Users || len(file.Bus.Users) != 2 || file.Bus.TLS == nil || file.Bus.WebSocket == nil || file.HTTP.TLSPort != 8222 || len(file.Warnings) > 0 {
+			t.Errorf("%s: %v, %+v", name, err, file)
+		}
+	}
+}
