@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"paddock/internal/busd"
 	"paddock/internal/platform"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
@@ -92,8 +94,15 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	defer stop()
 	rereads, stopRereads := hangups()
 	defer stopRereads()
+	buses, stopBuses := hangups()
+	defer stopBuses()
 	options := platform.Options{
 		Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss,
+		Bus: other.bus, ReloadBus: buses,
+		BusAgain: func() (*config.Config, *busd.Settings, error) {
+			again, other, err := u.load(c, flags)
+			return again, other.bus, err
+		},
 		Webhooks: other.webhooks, Sinks: other.sinks, Sources: other.sources,
 		Reread: u.rereader(c, flags, started, other.tunnel != nil, own), Rereads: rereads,
 	}
@@ -127,7 +136,9 @@ func (u *upCmd) rereader(c *console, flags map[string]string, started config.Con
 		}
 		r := &platform.Reread{
 			Keys: slices.Concat(own, again.Access.Keys), Sources: other.sources, Webhooks: other.webhooks, Sinks: other.sinks,
-			Restart: started.Differences(again),
+			Restart: slices.DeleteFunc(started.Differences(again), func(key string) bool {
+				return strings.HasPrefix(key, "bus.") // the bus reads its section itself
+			}),
 		}
 		if other.tunnel != nil && !tunnel {
 			r.Restart = append(r.Restart, "tunnel")
@@ -138,6 +149,7 @@ func (u *upCmd) rereader(c *console, flags map[string]string, started config.Con
 
 // fileSections holds the sections of the file that only a file has; nil without them.
 type fileSections struct {
+	bus      *busd.Settings
 	tunnel   *tunneld.Settings
 	webhooks *hooks.Settings
 	sinks    *sinks.Settings
@@ -146,12 +158,16 @@ type fileSections struct {
 
 // load reads the settings, and the sections that only a file has.
 func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, other fileSections, err error) {
-	cfg, err = loadConfig(c, config.Sources{File: u.Config, Flags: flags, Others: map[string]func(*strictyaml.Node){
+	extras := map[string]config.Extra{"bus": platform.BusKeys(&other.bus, filepath.Dir(u.Config))}
+	cfg, err = loadConfig(c, config.Sources{File: u.Config, Flags: flags, Extras: extras, Others: map[string]func(*strictyaml.Node){
 		"tunnel":   func(n *strictyaml.Node) { other.tunnel = platform.ReadTunnel(n) },
 		"webhooks": func(n *strictyaml.Node) { other.webhooks = hooks.Read(n) },
 		"sinks":    func(n *strictyaml.Node) { other.sinks = sinks.Read(n) },
 		"sources":  func(n *strictyaml.Node) { other.sources = source.Read(n) },
 	}})
+	if err == nil {
+		err = platform.CheckBus(cfg, other.bus)
+	}
 	if other.tunnel != nil {
 		other.tunnel.Locate(filepath.Dir(u.Config))
 	}
@@ -228,7 +244,7 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 	group.Add(lifecycle.Service{
 		Name: "status",
 		Start: func(context.Context) error {
-			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       nats://%s\nWire:      %s\n", p.URL(), p.BusAddr(), p.WireAddr())
+			fmt.Fprintf(c.Stdout, "Dashboard: %s\nBus:       %s\nWire:      %s\n", p.URL(), p.BusURL(), p.WireAddr())
 			if at := p.VisitorsAddr(); at != nil {
 				fmt.Fprintf(c.Stdout, "Visitors:  http://%s\n", at)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ type setters map[string]setter
 // an operator wants to see all of it at once.
 type decoder struct {
 	ignore   []string // keys of promisedKeys
+	section  bool     // of the platform's file: keys of the program alone are refused
+	dir      string   // of relative paths; "" = the process's
 	problems []error
 	warnings []string
 }
@@ -81,6 +84,16 @@ func (d *decoder) text(dst *string) setter {
 	return func(f *natsconf.Field) {
 		if d.is(f, natsconf.String) {
 			*dst = f.Value.Text
+		}
+	}
+}
+
+// path is text that names a file; "" is none.
+func (d *decoder) path(dst *string) setter {
+	return func(f *natsconf.Field) {
+		d.text(dst)(f)
+		if *dst != "" && d.dir != "" && !filepath.IsAbs(*dst) {
+			*dst = filepath.Join(d.dir, *dst)
 		}
 	}
 }

@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strconv"
+	"sync/atomic"
 	"time"
 
+	"paddock/bus"
 	"paddock/bus/monitor"
+	"paddock/internal/netio/listen"
 )
 
 const (
@@ -18,6 +21,11 @@ const (
 	httpClose = time.Second
 	// httpHeader bounds how long a request's head may take.
 	httpHeader = 10 * time.Second
+	// httpAnswer bounds how long a client of monitoring may take for an answer, and keep a
+	// connection without a request.
+	httpAnswer = time.Minute
+	// maxHTTP bounds the open connections of a listener. Further ones wait to be accepted.
+	maxHTTP = 256
 )
 
 // httpDoor is one listener for HTTP.
@@ -28,10 +36,104 @@ type httpDoor struct {
 	server   *http.Server
 }
 
-// openHTTP opens monitoring and profiles, if they are asked for.
-func (p *Program) openHTTP() error {
-	if err := p.openMonitor(p.settings.HTTP); err != nil {
+func listenHTTP(scheme, host string, port int) (*httpDoor, error) {
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(max(port, 0))))
+	if err != nil {
+		return nil, err
+	}
+	return &httpDoor{scheme: scheme, listener: listen.Limit(ln, maxHTTP)}, nil
+}
+
+// serve answers until close; secure is the TLS of https.
+func (d *httpDoor) serve(secure *tls.Config) error {
+	ln := d.listener
+	if d.scheme == "https" {
+		ln = tls.NewListener(ln, secure)
+	}
+	if err := d.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		return err
+	}
+	return nil
+}
+
+func (d *httpDoor) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), httpClose)
+	defer cancel()
+	if d.server.Shutdown(ctx) == nil {
+		return nil
+	}
+	return d.server.Close()
+}
+
+// Monitor is the open interface of package monitor.
+type Monitor struct {
+	door *httpDoor
+	last atomic.Pointer[loaded]
+}
+
+// loaded is what the interface shows and uses of a configuration.
+type loaded struct {
+	monitor.Loaded
+	tls *tls.Config // nil = none
+}
+
+// OpenMonitor listens where s has monitoring, and returns nil if it has none. At most 256
+// connections are open at once; further ones wait in the accept queue.
+func OpenMonitor(server *bus.Server, s *Settings) (*Monitor, error) {
+	h := s.HTTP
+	scheme, port := "http", &h.Port
+	if h.TLSPort != 0 {
+		scheme, port = "https", &h.TLSPort
+	}
+	if *port == 0 {
+		return nil, nil
+	}
+	door, err := listenHTTP(scheme, h.Host, *port)
+	if err != nil {
+		return nil, err
+	}
+	m := &Monitor{door: door}
+	m.Reloaded(s)
+	*port = door.listener.Addr().(*net.TCPAddr).Port
+	door.server = &http.Server{ReadHeaderTimeout: httpHeader, WriteTimeout: httpAnswer, IdleTimeout: httpAnswer, Handler: monitor.Handler(server, monitor.Options{
+		Host: h.Host, Port: h.Port, TLSPort: h.TLSPort, BasePath: h.BasePath,
+		Config: func() monitor.Loaded { return m.last.Load().Loaded },
+	})}
+	return m, nil
+}
+
+// URL returns the address of the interface.
+func (m *Monitor) URL() string { return m.door.scheme + "://" + m.door.listener.Addr().String() }
+
+// Reloaded has the interface show and use the present settings. A nil m ignores it.
+func (m *Monitor) Reloaded(s *Settings) {
+	if m == nil {
+		return
+	}
+	next := &loaded{Loaded: monitor.Loaded{Time: time.Now(), Digest: s.Digest, Tags: s.Tags}}
+	if s.Bus.TLS != nil {
+		next.tls = s.Bus.TLS.Config.Clone()
+		next.tls.ClientAuth = tls.NoClientCert // a monitoring client is not a client of the broker
+	}
+	m.last.Store(next)
+}
+
+// Serve answers until Close, each connection with the present certificate.
+func (m *Monitor) Serve() error {
+	return m.door.serve(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return m.last.Load().tls, nil }})
+}
+
+// Close waits a second for the answers under way.
+func (m *Monitor) Close() error { return m.door.close() }
+
+// openHTTP opens monitoring and profiles, if they are asked for.
+func (p *Program) openHTTP() (err error) {
+	if p.monitor, err = OpenMonitor(p.server, p.settings); err != nil {
+		return err
+	}
+	if m := p.monitor; m != nil {
+		p.serveHTTP(m.door, m.Serve)
+		p.log.Info("Starting " + m.door.scheme + " monitor on " + m.door.listener.Addr().String())
 	}
 	if p.settings.Profile == 0 {
 		return nil
@@ -40,64 +142,26 @@ func (p *Program) openHTTP() error {
 	if err != nil {
 		return err
 	}
-	door.profile = true
-	p.serveHTTP(door, profiles())
+	door.profile, door.server = true, &http.Server{Handler: profiles(), ReadHeaderTimeout: httpHeader}
+	p.serveHTTP(door, func() error { return door.serve(nil) })
 	p.log.Info("profiles on http://" + door.listener.Addr().String() + "/debug/pprof/")
 	return nil
 }
 
-// openMonitor opens the one door of monitoring, whose answers tell its port.
-func (p *Program) openMonitor(h Monitoring) error {
-	scheme, port := "http", &h.Port
-	if h.TLSPort != 0 {
-		scheme, port = "https", &h.TLSPort
-	}
-	if *port == 0 {
-		return nil
-	}
-	door, err := listenHTTP(scheme, h.Host, *port)
-	if err != nil {
-		return err
-	}
-	*port = door.listener.Addr().(*net.TCPAddr).Port
-	p.serveHTTP(door, monitor.Handler(p.server, monitor.Options{
-		Host: h.Host, Port: h.Port, TLSPort: h.TLSPort, BasePath: h.BasePath,
-		Config: func() monitor.Loaded { return *p.loaded.Load() },
-	}))
-	p.log.Info("Starting " + scheme + " monitor on " + door.listener.Addr().String())
-	return nil
-}
-
-func listenHTTP(scheme, host string, port int) (*httpDoor, error) {
-	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(max(port, 0))))
-	return &httpDoor{scheme: scheme, listener: ln}, err
-}
-
 // serveHTTP serves on a door until closeHTTP.
-func (p *Program) serveHTTP(door *httpDoor, h http.Handler) {
-	ln := door.listener
-	if door.scheme == "https" {
-		cfg := p.settings.Bus.TLS.Config.Clone()
-		cfg.ClientAuth = tls.NoClientCert // a monitoring client is not a client of the broker
-		ln = tls.NewListener(ln, cfg)
-	}
-	door.server = &http.Server{Handler: h, ReadHeaderTimeout: httpHeader}
+func (p *Program) serveHTTP(door *httpDoor, serve func() error) {
 	p.http = append(p.http, door)
 	p.running.Go(func() {
-		if err := door.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		if err := serve(); err != nil {
 			p.log.Error("monitoring ended: " + err.Error())
 		}
 	})
 }
 
 func (p *Program) closeHTTP() error {
-	ctx, cancel := context.WithTimeout(context.Background(), httpClose)
-	defer cancel()
 	var errs []error
 	for _, door := range p.http {
-		if err := door.server.Shutdown(ctx); err != nil {
-			errs = append(errs, door.server.Close())
-		}
+		errs = append(errs, door.close())
 	}
 	return errors.Join(errs...)
 }
@@ -110,9 +174,4 @@ func profiles() http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
-}
-
-// noteLoaded lets monitoring tell what holds now.
-func (p *Program) noteLoaded(s *Settings) {
-	p.loaded.Store(&monitor.Loaded{Time: time.Now(), Digest: s.Digest, Tags: s.Tags})
 }

@@ -25,7 +25,7 @@ func ParsePolicy(name string) (bus.SlowPolicy, bool) {
 // paddock reads the block of what only this broker has. It is best in an included
 // file, so that one line takes it out again.
 func (d *decoder) paddock(s *Settings, f *natsconf.Field) {
-	d.mapping(f, setters{
+	table := setters{
 		"slow_consumers": func(f *natsconf.Field) {
 			if !d.is(f, natsconf.String) {
 				return
@@ -44,8 +44,12 @@ func (d *decoder) paddock(s *Settings, f *natsconf.Field) {
 				}
 			}
 		},
-		"deny":     d.texts(&s.Bus.DenyPublish),
+		"deny":     d.patterns(&s.Bus.DenyPublish, false),
 		"prefixes": d.texts(&s.Bus.Prefixes),
-		"unix":     d.text(&s.Bus.Unix),
-	})
+		"unix":     d.path(&s.Bus.Unix),
+	}
+	if d.section {
+		table.with(d.elsewhere, "migrate_to") // there is no lame duck mode
+	}
+	d.mapping(f, table)
 }

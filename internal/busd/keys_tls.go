@@ -75,12 +75,12 @@ func (d *decoder) tlsBlock(f *natsconf.Field) *bus.TLS {
 	version, clean := uint16(tls.VersionTLS12), len(d.problems)
 	t := new(bus.TLS)
 	d.mapping(f, setters{
-		"cert_file": d.text(&single.cert),
-		"key_file":  d.text(&single.key),
-		"ca_file":   d.text(&files.ca),
+		"cert_file": d.path(&single.cert),
+		"key_file":  d.path(&single.key),
+		"ca_file":   d.path(&files.ca),
 		"certs": d.maps("a certificate is a map with cert_file and key_file", func(n *natsconf.Node) {
 			var pair keyPair
-			d.fields(n, setters{"cert_file": d.text(&pair.cert), "key_file": d.text(&pair.key)})
+			d.fields(n, setters{"cert_file": d.path(&pair.cert), "key_file": d.path(&pair.key)})
 			files.pairs = append(files.pairs, pair)
 		}),
 		"verify":                d.boolean(&files.verify),

@@ -1,6 +1,7 @@
 package busd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,7 +51,11 @@ func (d *decoder) promised(f *natsconf.Field) {
 		d.missing(f)
 		return
 	}
-	d.fail(f.Pos, "%s is not supported, and without it messages would be lost or go elsewhere; --ignore %s takes the file all the same", key, key)
+	way := fmt.Sprintf("; --ignore %s takes the file all the same", key)
+	if d.section {
+		way = ""
+	}
+	d.fail(f.Pos, "%s is not supported, and without it messages would be lost or go elsewhere%s", key, way)
 }
 
 // jetStreamOff tells the further ways to switch JetStream off: a word, or an entry of its map.

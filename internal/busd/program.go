@@ -27,11 +27,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"paddock/bus"
-	"paddock/bus/monitor"
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
 )
@@ -53,7 +51,7 @@ type Program struct {
 	settings *Settings
 	log      *logSink
 	server   *bus.Server
-	loaded   atomic.Pointer[monitor.Loaded]
+	monitor  *Monitor // nil = none
 	http     []*httpDoor
 	files    []string // paths of the pid file and the ports file, once they are there
 	running  sync.WaitGroup
@@ -99,7 +97,6 @@ func (p *Program) start() (err error) {
 		return err
 	}
 	p.announce()
-	p.noteLoaded(p.settings)
 	if err := p.openHTTP(); err != nil {
 		return p.fatal("Can't start monitoring: %w", err)
 	}

@@ -14,7 +14,7 @@ func (p *Program) reload() {
 		return
 	}
 	p.settings = next
-	p.noteLoaded(next)
+	p.monitor.Reloaded(next)
 	p.log.configure(next.Log)
 	for _, w := range next.Warnings {
 		p.log.Warn(w)

@@ -128,7 +128,7 @@ func (s *Settings) limitOrigins() {
 		w.SameOrigin, w.AllowedOrigins = false, nil
 	case len(s.Origins) > 0:
 		w.SameOrigin, w.AllowedOrigins = false, s.Origins
-	case !s.Bus.AllowOpen && !s.credentials() && !s.sameOriginGiven && len(w.AllowedOrigins) == 0:
+	case !s.Bus.AllowOpen && !s.AsksForCredentials() && !s.sameOriginGiven && len(w.AllowedOrigins) == 0:
 		w.SameOrigin, w.LocalNames = true, true
 	}
 }

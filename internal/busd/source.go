@@ -36,10 +36,8 @@ func (src Source) Load() (*Settings, error) {
 	for _, set := range src.Overrides {
 		set(s)
 	}
-	s.place()
-	s.secure()
-	s.limitOrigins()
 	s.Bus.Trace = s.Log.Trace
+	s.Resolve(func(_ string, err error) { s.fault(err) })
 	return s, s.check()
 }
 
@@ -74,14 +72,44 @@ func (s *Settings) place() {
 	}
 }
 
-// credentials says whether clients are asked for any.
-func (s *Settings) credentials() bool {
-	return s.Bus.NoAuthUser == "" && (s.Bus.Token != "" || s.Bus.Username != "" || len(s.Bus.Users) > 0)
+// Resolve completes settings whose addresses and credentials are given, and reports what no single
+// key shows, each by the key that is to be changed.
+func (s *Settings) Resolve(fault func(key string, err error)) {
+	s.place()
+	s.secure()
+	s.limitOrigins()
+	if s.HTTP.Port != 0 && s.HTTP.TLSPort != 0 {
+		fault("https", fmt.Errorf("can't specify both HTTP (%d) and HTTPs (%d) ports", s.HTTP.Port, s.HTTP.TLSPort))
+	}
+	if s.HTTP.TLSPort != 0 && s.Bus.TLS == nil {
+		fault("https", errors.New("TLS cert and key required for HTTPS"))
+	}
+	if s.Bus.AllowOpen || s.AsksForCredentials() {
+		return
+	}
+	if s.unguarded() {
+		fault("listen", listen.CheckOr(net.JoinHostPort(s.Bus.Host, strconv.Itoa(max(s.Bus.Port, 0))), false, "set a token or a user and password"))
+	}
+	if w := s.Bus.WebSocket; w != nil && w.Host != "" && !loopback(w.Host) {
+		fault("websocket", fmt.Errorf("%w: websocket on %s", bus.ErrOpenListen, w.Host))
+	}
+	key := "http"
+	if s.HTTP.TLSPort != 0 {
+		key = "https"
+	}
+	if on := s.HTTP.Port != 0 || s.HTTP.TLSPort != 0; on && !loopback(s.HTTP.Host) {
+		fault(key, fmt.Errorf("%w: monitoring on %s", bus.ErrOpenListen, s.HTTP.Host))
+	}
+}
+
+// AsksForCredentials reports whether all clients have to give some.
+func (s *Settings) AsksForCredentials() bool {
+	return s.Bus.NoAuthUser == "" && (s.Bus.RequireAuth || s.Bus.Token != "" || s.Bus.Username != "" || len(s.Bus.Users) > 0)
 }
 
 // unguarded says whether other machines can use the server without credentials.
 func (s *Settings) unguarded() bool {
-	return !s.credentials() && !loopback(cmp.Or(s.Bus.Host, bus.DefaultHost))
+	return !s.AsksForCredentials() && !loopback(cmp.Or(s.Bus.Host, bus.DefaultHost))
 }
 
 func loopback(host string) bool {
@@ -89,20 +117,8 @@ func loopback(host string) bool {
 	return err == nil && addr.IP.IsLoopback()
 }
 
-// check finds what no single key shows.
+// check returns what has been found wrong, and what the broker finds.
 func (s *Settings) check() error {
-	if s.HTTP.Port != 0 && s.HTTP.TLSPort != 0 {
-		s.fault(fmt.Errorf("can't specify both HTTP (%d) and HTTPs (%d) ports", s.HTTP.Port, s.HTTP.TLSPort))
-	}
-	if s.HTTP.TLSPort != 0 && s.Bus.TLS == nil {
-		s.fault(errors.New("TLS cert and key required for HTTPS"))
-	}
-	if !s.Bus.AllowOpen && s.unguarded() {
-		s.fault(listen.CheckOr(net.JoinHostPort(s.Bus.Host, strconv.Itoa(max(s.Bus.Port, 0))), false, "set a token or a user and password"))
-	}
-	if on := s.HTTP.Port != 0 || s.HTTP.TLSPort != 0; on && !s.Bus.AllowOpen && !s.credentials() && !loopback(s.HTTP.Host) {
-		s.fault(fmt.Errorf("%w: monitoring on %s", bus.ErrOpenListen, s.HTTP.Host))
-	}
 	if len(s.faults) == 0 {
 		_, err := bus.New(s.Bus)
 		return err

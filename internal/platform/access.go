@@ -14,6 +14,7 @@ import (
 	"paddock/internal/netio/listen"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/audit"
+	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 )
 
@@ -103,8 +104,10 @@ func (p *Platform) closeKeys(context.Context) error {
 }
 
 // keyRequired reports whether an interface asks each client for a key.
-func (p *Platform) keyRequired(address string) bool {
-	return p.cfg.Access.Required || listen.Check(address, false) != nil
+func (p *Platform) keyRequired(address string) bool { return keyRequired(p.cfg, address) }
+
+func keyRequired(cfg *config.Config, address string) bool {
+	return cfg.Access.Required || listen.Check(address, false) != nil
 }
 
 // sessionSecret returns the secret under which browsers hold sessions: nil without a data

@@ -1,6 +1,8 @@
 package platform
 
 import (
+	"net"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/internal/platform/deliver"
@@ -17,3 +19,9 @@ func (o *Options) OpenJournal(open func(journal.Options) (*journal.Disk, error))
 
 // Deliver replaces the schedule of webhooks.
 func (o *Options) Deliver(schedule *deliver.Schedule) { o.schedule = schedule }
+
+// WebSocketAddr returns the address of the bus for web pages.
+func (p *Platform) WebSocketAddr() net.Addr { return p.bus.WebSocketAddr() }
+
+// MonitorURL returns the address of the bus's monitoring.
+func (p *Platform) MonitorURL() string { return p.monitor.URL() }

@@ -29,6 +29,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
+	"paddock/internal/busd"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
@@ -59,10 +60,6 @@ import (
 	"paddock/internal/tunneld"
 )
 
-// reservedSubjects are the subjects on which only the platform publishes, so that clients cannot
-// forge events.
-var reservedSubjects = []string{"fence.>", "$SYS.>"}
-
 // Options configure New.
 type Options struct {
 	Config  *config.Config
@@ -78,6 +75,11 @@ type Options struct {
 	// Tunnel configures the server side of the tunnel, on the connections of the wire door; the
 	// platform sets Agent and Logger. Nil: none.
 	Tunnel *tunneld.ServerOptions
+	// Bus holds the keys of the section bus that only a file has. Nil: none.
+	Bus *busd.Settings
+	// BusAgain reads the whole section bus again, for each signal of ReloadBus. Nil: never.
+	BusAgain  func() (*config.Config, *busd.Settings, error)
+	ReloadBus <-chan os.Signal
 	// Webhooks are the webhooks of the configuration file. Nil: none; others come over the API.
 	Webhooks *hooks.Settings
 	// Sinks are the sinks of the configuration file. Nil: none.
@@ -124,6 +126,10 @@ type Platform struct {
 	sets         *directory.Directory    // nil: none
 	parents      []geometry.MultiPolygon // of sets.parents
 	bus          *bus.Server
+	busNow       busSource
+	secureBus    bool          // clients of the bus need TLS
+	monitor      *busd.Monitor // of the bus; nil: none
+	files        int           // that the process may open; 0: unknown
 	events       *events.Log
 	hooks        *hooks.Hooks
 	sinks        *sinks.Sinks
@@ -152,13 +158,14 @@ func New(o Options) *Platform {
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
 		registry: metrics.New(), stopped: make(chan error, 1), broken: make(chan error, 1),
 	}
+	p.busNow = busSource{config: o.Config, file: o.Bus}
 	open := tunneld.OpenFiles()
 	if o.Tunnel != nil {
 		open /= 2 // the other half is for visitors, and for the tunnel's clients on wire
 		p.tunnel = newTunnel(*o.Tunnel, o.Version, p.log)
 	}
 	cfg := *p.cfg
-	if p.cfg = &cfg; shareFiles(p.cfg, open) {
+	if p.cfg, p.files = &cfg, open; shareFiles(p.cfg, open) {
 		level := slog.LevelDebug
 		if open < fewFiles {
 			level = slog.LevelWarn
@@ -180,6 +187,8 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "history", Run: p.followHistory, Drain: p.closeHistory},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
+		{Name: "bus monitoring", Start: p.openMonitor, Run: p.serveMonitor, Drain: p.closeMonitor},
+		{Name: "bus settings", Run: p.followBus},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "webhooks", Start: p.startHooks, Drain: func(ctx context.Context) error { return p.hooks.Drain(ctx) }},
@@ -223,9 +232,6 @@ func (p *Platform) Port() string {
 	return port
 }
 
-// BusAddr returns the address of the bus, or nil before it has started.
-func (p *Platform) BusAddr() net.Addr { return p.bus.Addr() }
-
 // Totals returns the pipeline's counts since the start.
 func (p *Platform) Totals() ingest.Totals { return p.pipeline.Metrics.Totals() }
 
@@ -233,54 +239,6 @@ func (p *Platform) Totals() ingest.Totals { return p.pipeline.Metrics.Totals() }
 func (p *Platform) Objects() int {
 	n, _ := p.pipeline.Counts()
 	return n
-}
-
-func (p *Platform) startBus(context.Context) error {
-	c, err := p.busConfig()
-	if err != nil {
-		return p.cfg.Fault("bus.listen", err)
-	}
-	if p.bus, err = bus.New(c); err != nil {
-		return p.cfg.Fault("bus.listen", err)
-	}
-	if err := p.bus.Start(); err != nil {
-		return p.listenError("bus.listen", err)
-	}
-	p.keys.OnChange(p.reloadBus)
-	registerBus(p.registry, p.bus)
-	return nil
-}
-
-// busConfig returns the configuration of the bus with the present keys.
-func (p *Platform) busConfig() (bus.Config, error) {
-	c := p.cfg.Bus
-	host, port, err := busapi.Address(c.Listen)
-	if err != nil {
-		return bus.Config{}, err
-	}
-	config := bus.Config{
-		Host: host, Port: port, ServerName: "paddock",
-		MaxPayload: int(c.MaxPayload), MaxPending: int64(c.MaxPending), MaxConns: c.MaxConnections,
-		PingInterval: c.PingInterval, WriteDeadline: c.WriteDeadline,
-		Token: string(c.Token), Username: c.User, Password: string(c.Password),
-		DenyPublish: reservedSubjects, Logger: p.log,
-	}
-	config.RequireAuth = !c.Authenticated() && p.keyRequired(c.Listen)
-	if p.keys.Len() > 0 {
-		config.Lookup = func(secret string) *bus.User { return busapi.User(p.keys.Find(secret)) }
-	}
-	return config, nil
-}
-
-// reloadBus makes the bus judge its connections by the present keys.
-func (p *Platform) reloadBus() {
-	c, err := p.busConfig()
-	if err == nil {
-		err = p.bus.Reload(c)
-	}
-	if err != nil {
-		p.log.Error("the bus keeps the keys that it had", "error", err)
-	}
 }
 
 // listenError distinguishes an address that is unavailable now, such as one in use, from an invalid
@@ -294,7 +252,7 @@ func (p *Platform) listenError(key string, err error) error {
 
 // otherAddress names the way to set another address.
 var otherAddress = map[string]string{
-	"http.listen": "--listen", "bus.listen": "--bus-listen", "wire.listen": "--wire-listen", "tunnel.serve": "tunnel.serve in the file",
+	"http.listen": "--listen", "bus.listen": "--bus-listen", "bus.http": "bus.http in the file", "bus.https": "bus.https in the file", "bus.websocket": "bus.websocket in the file", "wire.listen": "--wire-listen", "tunnel.serve": "tunnel.serve in the file",
 }
 
 func (p *Platform) startIngest(context.Context) error {
@@ -335,7 +293,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
-		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: "nats://" + p.bus.Addr().String(), Demo: p.opts.Demo,
+		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
 		Tunnel: p.overview(),
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)

@@ -9,8 +9,8 @@ import (
 	"paddock/internal/process/keyring"
 )
 
-// userPrefix begins the name of a user of the bus that is a key.
-const userPrefix = "key:"
+// UserPrefix begins the name of a user of the bus that is a key.
+const UserPrefix = "key:"
 
 // InboxPrefix returns the first token of the reply subjects that are for one key alone. A key for
 // some fleets or sets has no other ones, because _INBOX.> has the answers to all clients.
@@ -21,7 +21,7 @@ func User(g *keyring.Grant) *bus.User {
 	if g == nil {
 		return nil
 	}
-	u := &bus.User{Name: userPrefix + g.Name(), Permissions: &bus.Permissions{}}
+	u := &bus.User{Name: UserPrefix + g.Name(), Permissions: &bus.Permissions{}}
 	if g.Can(keyring.Admin) {
 		return u
 	}
@@ -89,7 +89,7 @@ func tokens(names []string) (all []string) {
 
 // grantOf returns what the sender of a message may do; nil: everything.
 func grantOf(keys *keyring.Ring, user string) (*keyring.Grant, error) {
-	name, ok := strings.CutPrefix(user, userPrefix)
+	name, ok := strings.CutPrefix(user, UserPrefix)
 	if !ok || keys == nil {
 		return nil, nil
 	}

@@ -141,6 +141,10 @@ type Bus struct {
 	MaxPending     Size          `yaml:"max_pending"`     // queued for one connection before it is closed
 	PingInterval   time.Duration `yaml:"ping_interval"`   // without traffic before the server pings a client
 	WriteDeadline  time.Duration `yaml:"write_deadline"`  // for one write to a client before it is closed
+
+	// Users reports that the keys of the section that only a file has require credentials of all
+	// clients.
+	Users bool `yaml:"-"`
 }
 
 // Wire holds the settings of the listener for devices and programs that speak the wire protocol.
@@ -242,10 +246,13 @@ func (j Journal) Interval() (time.Duration, error) {
 func (h HTTP) Authenticated() bool { return h.Token != "" }
 
 // Authenticated reports whether bus clients must present credentials.
-func (b Bus) Authenticated() bool { return b.Token != "" || b.User != "" }
+func (b Bus) Authenticated() bool { return b.Token != "" || b.User != "" || b.Users }
 
 // Authenticated reports whether wire clients must present a token.
 func (w Wire) Authenticated() bool { return w.Token != "" }
+
+// Place returns the place of a key's value, "" if it is the default.
+func (c *Config) Place(key string) string { return c.origins[key] }
 
 // Fault returns err as an error about a key, with the place of its value. It is for checks that
 // only the code behind a setting can make.
@@ -296,7 +303,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	check("http.listen", listen.CheckOr(c.HTTP.Listen, c.HTTP.Authenticated() || c.Keyed(), "set http.token"))
-	check("bus.listen", listen.CheckOr(c.Bus.Listen, c.Bus.Authenticated() || c.Keyed(), "set bus.token, or bus.user and bus.password"))
+	check("bus.listen", listen.CheckOr(c.Bus.Listen, c.Bus.Authenticated() || c.Keyed(), "set bus.token, bus.user and bus.password, or bus.authorization"))
 	check("bus.listen", when(listen.IsUnix(c.Bus.Listen), "%q is a unix socket; the bus listens on host:port", c.Bus.Listen))
 	check("wire.listen", listen.CheckOr(c.Wire.Listen, c.Wire.Authenticated() || c.Keyed(), "set wire.token"))
 	check("wire.listen", c.Wire.exposed(c.Keyed()))

@@ -281,7 +281,7 @@ func TestFaultsOfTheOtherSources(t *testing.T) {
 		{
 			Sources{Environ: []string{"PADDOCK_BUS_LISTEN=:80", "PADDOCK_DATA_DIR=off"}},
 			`$PADDOCK_BUS_LISTEN: bus.listen: refusing to listen beyond this machine without authentication: ` +
-				`":80" is every interface; set bus.token, or bus.user and bus.password, or listen on 127.0.0.1:80`,
+				`":80" is every interface; set bus.token, bus.user and bus.password, or bus.authorization, or listen on 127.0.0.1:80`,
 		},
 		{
 			Sources{Environ: []string{"PADDOCK_WIRE_LISTEN=192.0.2.1:80", "PADDOCK_DATA_DIR=off"}},

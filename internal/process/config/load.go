@@ -25,6 +25,17 @@ type Sources struct {
 	// Others holds the readers of file sections that are not part of Config, by name. In these
 	// sections ${NAME} stands for a variable of the environment.
 	Others map[string]func(*strictyaml.Node)
+
+	// Extras holds the readers of further keys of sections that are part of Config, by the name of
+	// the section. They have no variable and no flag, and ${NAME} is replaced in them too.
+	Extras map[string]Extra
+}
+
+// Extra reads keys of a section that only a file has.
+type Extra struct {
+	Keys []string              // named in the error about an unknown key
+	Has  func(key string) bool // reports whether a key is read
+	Read func(c *Config, entries []strictyaml.Entry)
 }
 
 // lookup returns a variable of the environment.

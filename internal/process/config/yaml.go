@@ -34,26 +34,48 @@ func (c *Config) readYAML(s *Sources, text []byte) []error {
 			section.Unknown(append(known, slices.Sorted(maps.Keys(s.Others))...))
 			continue
 		}
-		for _, e := range section.Value.Entries(section.Key) {
-			key := section.Key + "." + e.Key
-			if key == "access.keys" {
-				c.Access.Keys = readKeys(e.Value)
-				continue
-			}
-			if _, err := find(keys, key); err != nil { // whatever its value is
-				faults = append(faults, &Error{Place: e.At.Place(), Err: err})
-				continue
-			}
-			text, ok := e.Text(key)
-			if !ok {
-				continue
-			}
-			if err := c.set(key, text, e.At.Place()); err != nil {
-				faults = append(faults, err)
-			}
+		extra := s.Extras[section.Key]
+		rest, wrong := c.readSection(section, keys, extra)
+		faults = append(faults, wrong...)
+		if len(rest) > 0 {
+			file.Env = s.lookup
+			extra.Read(c, rest)
+			file.Env = nil
 		}
 	}
 	return append(faultsOf(file), faults...)
+}
+
+// readSection sets the keys of a section. It returns the entries that are left to extra.
+func (c *Config) readSection(section strictyaml.Entry, keys []setting, extra Extra) (rest []strictyaml.Entry, faults []error) {
+	for _, name := range extra.Keys {
+		keys = append(slices.Clip(keys), setting{key: section.Key + "." + name})
+	}
+	for _, e := range section.Value.Entries(section.Key) {
+		key := section.Key + "." + e.Key
+		if key == "access.keys" {
+			c.Access.Keys = readKeys(e.Value)
+			continue
+		}
+		s, err := find(keys, key)
+		if s.field == nil && extra.Has != nil && extra.Has(e.Key) {
+			c.origins[key] = e.At.Place()
+			rest = append(rest, e)
+			continue
+		}
+		if err != nil { // whatever its value is
+			faults = append(faults, &Error{Place: e.At.Place(), Err: err})
+			continue
+		}
+		text, ok := e.Text(key)
+		if !ok {
+			continue
+		}
+		if err := c.set(key, text, e.At.Place()); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return rest, faults
 }
 
 // readKeys reads a list of keys.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,6 +103,16 @@ func (f *File) place(at *token.Token) string {
 
 // Place returns the place of the value: file, line and column.
 func (n *Node) Place() string { return n.file.place(n.node.GetToken()) }
+
+// Position returns the name of the file, and line and column of the value from 1; 0 if they are
+// unknown.
+func (n *Node) Position() (file string, line, column int) {
+	at := n.node.GetToken()
+	if at == nil || at.Position == nil {
+		return n.file.name, 0, 0
+	}
+	return n.file.name, at.Position.Line, at.Position.Column
+}
 
 // Fault adds a fault of the value.
 func (n *Node) Fault(format string, args ...any) { n.file.fault(n.node.GetToken(), format, args...) }
@@ -224,6 +235,41 @@ func withColon(n ast.Node) (text string, ok bool) {
 		return "", false
 	}
 	return key.Value + ":" + value.Value, true
+}
+
+// Typed returns the value by the types of YAML: a string as Text returns it, int64, float64, bool,
+// []*Node of a list, or []Entry of a mapping. Another value is a fault, and nil; what names the
+// value in it.
+func (n *Node) Typed(what string) any {
+	switch v := n.node.(type) {
+	case *ast.IntegerNode:
+		switch i := v.Value.(type) {
+		case int64:
+			return i
+		case uint64:
+			if i <= math.MaxInt64 {
+				return int64(i)
+			}
+		}
+		n.Fault("%s is too large", what)
+		return nil
+	case *ast.FloatNode:
+		return v.Value
+	case *ast.BoolNode:
+		return v.Value
+	case *ast.SequenceNode:
+		return n.Items(what)
+	case *ast.MappingNode, *ast.MappingValueNode:
+		if text, ok := withColon(n.node); ok {
+			text, _ = n.expand(text)
+			return text
+		}
+		return n.Entries(what)
+	}
+	if text, ok := n.Text(what); ok {
+		return text
+	}
+	return nil
 }
 
 // expand replaces each ${NAME}.
