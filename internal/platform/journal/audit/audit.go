@@ -9,6 +9,7 @@ package audit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,7 +121,7 @@ func (p *Pending) End(failure error) error {
 	l := p.log
 	l.mu.Lock()
 	taken := p.taken
-	if !taken {
+	if !taken && failure != nil { // otherwise it keeps its place, as names are in order
 		l.pending = slices.DeleteFunc(l.pending, func(q *Pending) bool { return q == p })
 	}
 	l.mu.Unlock()
@@ -131,10 +132,6 @@ func (p *Pending) End(failure error) error {
 		e := p.entry
 		e.Failed = failure.Error()
 		l.Begin(e)
-	default:
-		l.mu.Lock()
-		l.pending = append(l.pending, p)
-		l.mu.Unlock()
 	}
 	if err := l.store.Put(l.Take()...); err != nil {
 		return err
@@ -190,7 +187,7 @@ func (l *Log) List(q Query) (found []Entry, more bool, err error) {
 			batch = append(batch, e)
 			return nil
 		})
-		if err != nil && err != journal.ErrEnough {
+		if err != nil && !errors.Is(err, journal.ErrEnough) {
 			return nil, false, err
 		}
 		for _, e := range slices.Backward(batch) {
