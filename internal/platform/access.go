@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -80,6 +82,7 @@ func (p *Platform) openKeys(context.Context) (err error) {
 	if err := p.keys.SetFile(keys); err != nil {
 		return p.cfg.Fault("access.keys", err)
 	}
+	p.fileKeys = keys
 	if !first || p.opts.FirstKey == nil {
 		return nil
 	}
@@ -96,6 +99,38 @@ func (p *Platform) openKeys(context.Context) (err error) {
 		p.opts.FirstKey(secret)
 	}
 	return err
+}
+
+// replaceKeys puts other keys of the file in the place of the present ones. The error names the
+// key. Then nothing has changed.
+func (p *Platform) replaceKeys(keys []keyring.Key) error {
+	before := map[string]keyring.Key{}
+	for _, k := range p.fileKeys {
+		before[k.Name] = k
+	}
+	var begun []*audit.Pending
+	begin := func(action, name string) {
+		begun = append(begun, p.audit.Begin(audit.Entry{By: "file", Action: action, Object: name}))
+	}
+	for _, k := range keys {
+		old, there := before[k.Name]
+		switch delete(before, k.Name); {
+		case !there:
+			begin("key.add", k.Name)
+		case !reflect.DeepEqual(old, k):
+			begin("key.edit", k.Name)
+		}
+	}
+	for name := range before {
+		begin("key.delete", name)
+	}
+	err := p.keys.SetFile(keys)
+	p.auditEnd(err, begun...)
+	if err != nil {
+		return fmt.Errorf("access.keys: %w", err)
+	}
+	p.fileKeys = keys
+	return nil
 }
 
 func (p *Platform) closeKeys(context.Context) error {

@@ -117,7 +117,8 @@ type Platform struct {
 	history      *history.History // in the journal; nil: none
 	views        *views.Views     // in the journal; nil: none
 	keys         *keyring.Ring
-	ownKey       string // of a demo's traffic, where keys are required; "": none
+	fileKeys     []keyring.Key // of keys: those of the file
+	ownKey       string        // of a demo's traffic, where keys are required; "": none
 	audit        *audit.Log
 	book         *rulebook.Book
 	rules        *rulebook.Follower      // of files; nil: none

@@ -3,7 +3,6 @@ package platform
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"paddock/internal/platform/deliver/hooks"
@@ -52,12 +51,7 @@ func (p *Platform) followFile(ctx context.Context) error {
 
 // apply takes over what was read. The error is one for which nothing has changed.
 func (p *Platform) apply(ctx context.Context, r *Reread) error {
-	err := p.hooks.Replace(r.Webhooks, func() error {
-		if err := p.keys.SetFile(r.Keys); err != nil {
-			return fmt.Errorf("access.keys: %w", err)
-		}
-		return nil
-	})
+	err := p.hooks.Replace(r.Webhooks, func() error { return p.replaceKeys(r.Keys) })
 	if refusal, ok := errors.AsType[*hooks.Refusal](err); ok {
 		return refusal
 	}

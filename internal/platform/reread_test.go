@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -61,6 +62,7 @@ func startFiled(t *testing.T, text string) *filed {
 		if err != nil {
 			t.Fatal(err)
 		}
+		o.Config.Access.Keys = first.Keys
 		o.Webhooks, o.Sinks, o.Sources = first.Webhooks, first.Sinks, first.Sources
 		o.Logger = slog.New(slog.NewTextHandler(f.log, nil))
 		o.Reread, o.Rereads = func() (*platform.Reread, error) { return readFile(f.file) }, f.rereads
@@ -89,6 +91,22 @@ func absent(_ int, w http.ResponseWriter) bool {
 	w.Header().Set("Retry-After", "3600")
 	w.WriteHeader(http.StatusServiceUnavailable)
 	return false
+}
+
+// changes returns the entries of the audit by the file, with how often they are there.
+func (f *filed) changes() map[string]int {
+	f.t.Helper()
+	var list struct {
+		Changes []struct{ By, Action, Object string }
+	}
+	f.ask(&list, http.MethodGet, "v1/audit", "", nil)
+	made := map[string]int{}
+	for _, e := range list.Changes {
+		if e.By == "file" {
+			made[e.Action+" "+e.Object]++
+		}
+	}
+	return made
 }
 
 // A webhook that has not changed keeps its pause. One that has changed goes on at once behind what
@@ -127,16 +145,7 @@ func TestRereadWebhooks(t *testing.T) {
 		t.Errorf("more: %d %s, %v", status, answer, err)
 	}
 
-	var list struct {
-		Changes []struct{ By, Action, Object string }
-	}
-	f.ask(&list, http.MethodGet, "v1/audit", "", nil)
-	made := map[string]int{}
-	for _, e := range list.Changes {
-		if e.By == "file" {
-			made[e.Action+" "+e.Object]++
-		}
-	}
+	made := f.changes()
 	if want := map[string]int{"webhook.put moved": 1, "webhook.put more": 1, "webhook.delete gone": 1}; !maps.Equal(made, want) {
 		t.Errorf("the audit has %v, want %v", made, want)
 	}
@@ -232,8 +241,24 @@ func TestRereadSinks(t *testing.T) {
 	}
 }
 
-// While the file is read again and again, with a changed webhook and sink each time, each event is
-// delivered once.
+// A key of the file that has changed, and one that has come or gone, has an entry in the audit.
+func TestRereadKeys(t *testing.T) {
+	key := func(name, verb string) string {
+		return fmt.Sprintf("    - {name: %s, sha256: %x, verbs: ['%s']}\n", name, sha256.Sum256([]byte(name)), verb)
+	}
+	const keys = "access:\n  keys:\n"
+	f := startFiled(t, keys+key("equal", "lookup")+key("changed", "lookup")+key("gone", "lookup"))
+	f.reread(keys + key("more", "lookup") + key("changed", "objects:read") + key("equal", "lookup"))
+	if made, want := f.changes(), map[string]int{"key.add more": 1, "key.edit changed": 1, "key.delete gone": 1}; !maps.Equal(made, want) {
+		t.Errorf("the audit has %v, want %v", made, want)
+	}
+	if text := f.text("v1/keys"); strings.Contains(text, `"gone"`) || !strings.Contains(text, `"more"`) || !strings.Contains(text, "objects:read") {
+		t.Error(text)
+	}
+}
+
+// While the file is read again and again, and webhook and sink have changed each time, each event
+// is delivered once.
 func TestRereadsLoseNoEvent(t *testing.T) {
 	b, dir := newInbox(t, nil), t.TempDir()
 	text := func(i int) string {

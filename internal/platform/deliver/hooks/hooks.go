@@ -47,8 +47,8 @@ type Options struct {
 	Refusing func() string      // why changes cannot be stored now, or ""; nil: they can
 	// Changed is called after each change, and must not call back. Nil: no call.
 	Changed func(ctx context.Context, c Change)
-	// Changing is called before Replace changes a webhook: its action is put or delete. The result is
-	// called after the change. Nil: no call.
+	// Changing is called before Replace changes a webhook: its action is put or delete. The result
+	// is called after the change. Nil: no call.
 	Changing func(action, id string) (changed func(error))
 	// GivenUp is called when the platform disables a webhook, and must not call back. Nil: no call.
 	GivenUp func(id, reason string)
