@@ -83,7 +83,7 @@ func TestOurServicesBehindATunnel(t *testing.T) {
 			t.Errorf("%s with %s: %d", c.name, flag, got)
 		}
 		client.stop()
-		if text := client.log.String(); strings.Contains(text, fmt.Sprint(http.StatusMisdirectedRequest)) {
+		if text := client.log.String(); strings.Contains(text, fmt.Sprint("answers ", http.StatusMisdirectedRequest)) {
 			t.Errorf("%s with %s: logged %s", c.name, flag, text)
 		}
 	}
