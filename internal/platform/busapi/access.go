@@ -95,7 +95,7 @@ func grantOf(keys *keyring.Ring, user string) (*keyring.Grant, error) {
 	}
 	g, _, ok := keys.Named(name)
 	if !ok {
-		return nil, statusError{http.StatusForbidden, "the key is not valid any more"}
+		return nil, statusError{http.StatusForbidden, keyring.ErrEnded.Error()}
 	}
 	return g, nil
 }

@@ -58,7 +58,7 @@ type Config struct {
 	Keys          *keyring.Ring // nil: none
 	KeyRequired   bool          // of every request; else only keys that are given are checked
 	SessionSecret []byte        // under which browsers hold sessions; nil: they end with the process
-	CORSOrigins   []string      // whose pages may read answers, see CheckOrigin
+	CORSOrigins   []string      // whose pages may read answers, such as https://example.org
 	Audit         *audit.Log    // of changes; nil: none
 
 	Profile  bool          // serve /debug/pprof

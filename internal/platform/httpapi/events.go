@@ -64,7 +64,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	ctx, cancel := whileHeld(r)
+	ctx, cancel := keyring.From(r.Context()).While(r.Context())
 	defer cancel()
 	s.follow(ctx, reader)
 	return nil

@@ -34,15 +34,8 @@ func (a *API) getEventSocket(w http.ResponseWriter, r *http.Request, reader *eve
 // serve talks to the client until it disconnects, or its key ends, or until the log ends and all of
 // it has been sent.
 func (s *eventSocket) serve(reader *events.Reader) {
-	ctx, cancel := context.WithCancel(s.api.ctx)
+	ctx, cancel := s.grant.While(s.api.ctx)
 	defer cancel()
-	go func() { // ends with serve
-		select {
-		case <-s.grant.Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	read, spoke := make(chan struct{}), false
 	go func() { // ends with the connection, or with a message
 		defer close(read)
@@ -56,7 +49,7 @@ func (s *eventSocket) serve(reader *events.Reader) {
 		return
 	}
 	if s.grant.HasEnded() {
-		_ = s.conn.Close(websocket.StatusPolicyViolation, "the key is not valid any more")
+		_ = s.conn.Close(websocket.StatusPolicyViolation, keyring.ErrEnded.Error())
 		<-read
 		return
 	}

@@ -262,7 +262,7 @@ func FuzzFastPath(f *testing.F) {
 		if r == nil {
 			return
 		}
-		if _, ok := tw.api.admits(&net.TCPAddr{}, string(r.Host), string(r.Authorization)); !ok {
+		if _, ok := tw.api.gate.admits(&net.TCPAddr{}, string(r.Host), string(r.Authorization)); !ok {
 			return
 		}
 		got := tw.api.appendAnswer(nil, r)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net"
 	"net/http"
 
@@ -16,7 +15,7 @@ type gate struct {
 	guard    *access.Guard
 	token    access.Token
 	sealed   keyring.Digest // of the token
-	ring     *keyring.Ring  // nil: none
+	ring     *keyring.Ring  // nil: no keys
 	required bool           // of every request
 	sessions sessions
 	operator *keyring.Grant // of the token
@@ -32,14 +31,14 @@ func newGate(c *Config) *gate {
 }
 
 // open reports whether credentials mean nothing: none are required, and there are no keys.
-func (g *gate) open() bool { return !g.required && (g.ring == nil || g.ring.Len() == 0) }
+func (g *gate) open() bool { return !g.required && g.ring.Len() == 0 }
 
 // find returns the grant of a secret, or nil.
 func (g *gate) find(secret string) *keyring.Grant {
 	switch {
 	case g.token.Is(secret):
 		return g.operator
-	case g.ring == nil || secret == "":
+	case secret == "":
 		return nil
 	}
 	return g.ring.Find(secret)
@@ -82,7 +81,7 @@ func (g *gate) session(name string, sealed keyring.Digest) *keyring.Grant {
 	switch {
 	case name == "" && g.token.Required() && sealed == g.sealed:
 		return g.operator
-	case name == "" || g.ring == nil:
+	case name == "":
 		return nil
 	}
 	if found, digest, ok := g.ring.Named(name); ok && seal(digest) == sealed {
@@ -113,8 +112,8 @@ func (g *gate) judge(w http.ResponseWriter, r *http.Request) *keyring.Grant {
 	return found
 }
 
-// admits makes these checks for the fast path, which only answers look-ups in all sets. If it
-// returns false, judge answers with the reason.
+// admits makes the checks of protect for the fast path, which only answers look-ups in all sets. If
+// it returns false, judge answers with the reason.
 func (g *gate) admits(peer net.Addr, host, authorization string) (ended <-chan struct{}, ok bool) {
 	if g.open() || !g.required && authorization == "" {
 		return nil, access.LocalName(host)
@@ -171,47 +170,34 @@ func limitEvents(f events.Filter, g *keyring.Grant) events.Filter {
 	return f
 }
 
-// whileHeld returns a context that ends with the request, or with its key.
-func whileHeld(r *http.Request) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.Context())
-	go func() { // until the handler returns
-		select {
-		case <-keyring.From(ctx).Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
-
 // fleetOf returns the fleet that a request is about: the given one, or the only one of its key, or
 // otherwise.
 func fleetOf(r *http.Request, given, otherwise string) (string, error) {
-	g := keyring.From(r.Context())
-	only := g.Fleets()
-	switch {
-	case given != "":
+	if given != "" {
 		return given, permitFleet(r, given)
-	case !g.OfFleets():
-		return otherwise, nil
-	case len(only) == 1:
-		return only[0], nil
 	}
-	return "", fail(http.StatusBadRequest, "query: fleet missing: the key %.64q is for several, so name one", g.Name())
+	g := keyring.From(r.Context())
+	return onlyOne(g, "fleet", g.Fleets(), otherwise)
 }
 
 // setOf returns the set that a request is about: the given one, or the only one of its key. "" is
 // all sets.
 func setOf(r *http.Request, given string) (string, error) {
-	g := keyring.From(r.Context())
-	only := g.Sets()
-	switch {
-	case given != "":
+	if given != "" {
 		return given, permitSet(r, given)
-	case !g.OfSets():
-		return "", nil
-	case len(only) == 1:
-		return only[0], nil
 	}
-	return "", fail(http.StatusBadRequest, "query: set missing: the key %.64q is for several, so name one", g.Name())
+	g := keyring.From(r.Context())
+	return onlyOne(g, "set", g.Sets(), "")
+}
+
+// onlyOne returns the only name that a key is for, or otherwise if it is for all. kind is the
+// parameter that a request with another key has to give.
+func onlyOne(g *keyring.Grant, kind string, names []string, otherwise string) (string, error) {
+	switch len(names) {
+	case 0:
+		return otherwise, nil
+	case 1:
+		return names[0], nil
+	}
+	return "", fail(http.StatusBadRequest, "query: %s missing: the key %.64q is for several, so name one", kind, g.Name())
 }

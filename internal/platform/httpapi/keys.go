@@ -12,36 +12,30 @@ import (
 
 // keyJSON is a key without its secret. The hash is not told either: it lets a wire client in.
 type keyJSON struct {
-	Name    string     `json:"name"`
-	Verbs   []string   `json:"verbs"`
-	Fleets  []string   `json:"fleets,omitempty"`
-	Sets    []string   `json:"sets,omitempty"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Created *time.Time `json:"created,omitempty"`
-	File    bool       `json:"file,omitempty"` // of the configuration file
-	Expired bool       `json:"expired,omitempty"`
-	Secret  string     `json:"secret,omitempty"` // told once, when it is made
+	Name    string    `json:"name"`
+	Verbs   []string  `json:"verbs"`
+	Fleets  []string  `json:"fleets,omitempty"`
+	Sets    []string  `json:"sets,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+	Created time.Time `json:"created,omitzero"`
+	File    bool      `json:"file,omitempty"` // of the configuration file
+	Expired bool      `json:"expired,omitempty"`
+	Secret  string    `json:"secret,omitempty"` // told once, when it is made
 }
 
 func describeKey(k keyring.Listed, secret string) keyJSON {
-	j := keyJSON{Name: k.Name, Verbs: k.Verbs, Fleets: k.Fleets, Sets: k.Sets, File: k.File, Expired: k.Expired, Secret: secret}
-	if !k.Expires.IsZero() {
-		j.Expires = &k.Expires
+	return keyJSON{
+		Name: k.Name, Verbs: k.Verbs, Fleets: k.Fleets, Sets: k.Sets, Expires: k.Expires, Created: k.Created,
+		File: k.File, Expired: k.Expired, Secret: secret,
 	}
-	if !k.Created.IsZero() {
-		j.Created = &k.Created
-	}
-	return j
 }
 
 func (a *API) getKeys(w http.ResponseWriter, _ *http.Request) error {
 	list := struct {
 		Keys []keyJSON `json:"keys"`
 	}{[]keyJSON{}}
-	if a.cfg.Keys != nil {
-		for _, k := range a.cfg.Keys.List() {
-			list.Keys = append(list.Keys, describeKey(k, ""))
-		}
+	for _, k := range a.cfg.Keys.List() {
+		list.Keys = append(list.Keys, describeKey(k, ""))
 	}
 	return writeJSON(w, http.StatusOK, &list)
 }
@@ -51,20 +45,11 @@ func (a *API) getKey(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) tellKey(w http.ResponseWriter, status int, name, secret string) error {
-	k, ok := a.keys().Get(name)
+	k, ok := a.cfg.Keys.Get(name)
 	if !ok {
 		return noKey(name)
 	}
 	return writeJSON(w, status, describeKey(k, secret))
-}
-
-// keys returns the ring, or an empty one.
-func (a *API) keys() *keyring.Ring {
-	if a.cfg.Keys != nil {
-		return a.cfg.Keys
-	}
-	empty, _ := keyring.Open(nil) // it reads nothing
-	return empty
 }
 
 func noKey(name string) error {

@@ -130,7 +130,7 @@ func (c *liveClient) serve() {
 	status, reason := websocket.StatusNormalClosure, ""
 	switch {
 	case errors.Is(err, errKeyEnded):
-		status, reason = websocket.StatusPolicyViolation, "the key is not valid any more"
+		status, reason = websocket.StatusPolicyViolation, keyring.ErrEnded.Error()
 	case errors.Is(err, events.ErrEnded):
 		status, reason = websocket.StatusGoingAway, "shutting down"
 	case errors.Is(err, context.Canceled):

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net"
 	"net/http"
 	"slices"
 
@@ -17,7 +16,7 @@ import (
 func (a *API) protect(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range a.cfg.CORSOrigins {
-		_ = origins.AddTrustedOrigin(origin) // CheckOrigin has accepted it
+		_ = origins.AddTrustedOrigin(origin) // the configuration has been checked
 	}
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, fail(http.StatusForbidden, "cross-origin request from a browser"))
@@ -65,14 +64,4 @@ func (a *API) shared(next http.Handler) http.Handler {
 		h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, "+cursorHeader+", "+nextHeader)
 		next.ServeHTTP(w, r)
 	})
-}
-
-// CheckOrigin returns an error unless a text is an origin of pages, such as https://example.org.
-func CheckOrigin(origin string) error {
-	return http.NewCrossOriginProtection().AddTrustedOrigin(origin)
-}
-
-// admits makes the checks of protect for the fast path.
-func (a *API) admits(peer net.Addr, host, authorization string) (ended <-chan struct{}, ok bool) {
-	return a.gate.admits(peer, host, authorization)
 }

@@ -37,5 +37,5 @@ func NewFallback(a *API, log *slog.Logger) *http.Server {
 
 // before puts the fast path in front of a server of the API.
 func (a *API) before(fallback *http.Server, log *slog.Logger) *plainhttp.Server {
-	return plainhttp.New(plainhttp.Options{Answer: a.appendAnswer, Admits: a.admits, Fallback: fallback, Logger: log})
+	return plainhttp.New(plainhttp.Options{Answer: a.appendAnswer, Admits: a.gate.admits, Fallback: fallback, Logger: log})
 }

@@ -38,7 +38,7 @@ func (a *API) follow(ctx context.Context, s *wire.Stream) error {
 		c.add(1)
 		defer c.add(-1)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := g.While(ctx)
 	ended := make(chan struct{})
 	go func() { // until the client ends its half, or follow returns
 		defer close(ended)
@@ -50,17 +50,10 @@ func (a *API) follow(ctx context.Context, s *wire.Stream) error {
 		_ = s.SetReadDeadline(time.Unix(1, 0))
 		<-ended
 	}()
-	go func() { // until follow returns
-		select {
-		case <-g.Done():
-			cancel()
-		case <-ended:
-		}
-	}()
 	if err := a.send(ctx, s, reader); err != nil || !g.HasEnded() {
 		return err
 	}
-	return &wire.Error{Code: wire.Unauthenticated, Msg: "the key of this connection is not valid any more"}
+	return errEnded
 }
 
 // reader reads the filter of a subscription.

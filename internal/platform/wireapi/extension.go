@@ -42,10 +42,8 @@ func (a *API) admit(mux *wire.Mux) {
 // secretOf returns the hash of the secret that a client has to prove. Its id is the name of a key,
 // or for the configured token a name that the client chooses.
 func (a *API) secretOf(id string) (hash []byte, ok bool) {
-	if a.cfg.Keys != nil {
-		if _, digest, ok := a.cfg.Keys.Named(id); ok {
-			return digest[:], true
-		}
+	if _, digest, ok := a.cfg.Keys.Named(id); ok {
+		return digest[:], true
 	}
 	if a.cfg.Token == "" {
 		return nil, false
@@ -58,7 +56,7 @@ func (a *API) secretOf(id string) (hash []byte, ok bool) {
 func (a *API) required() bool { return a.cfg.Token != "" || a.cfg.KeyRequired }
 
 // open reports whether proofs mean nothing: none are required, and there are no keys.
-func (a *API) open() bool { return !a.required() && (a.cfg.Keys == nil || a.cfg.Keys.Len() == 0) }
+func (a *API) open() bool { return !a.required() && a.cfg.Keys.Len() == 0 }
 
 // judge checks a peer's HELLO before its other frames. It admits clients of the extension, clients
 // that prove a key or the token and, where nothing is required, clients that prove nothing.
@@ -90,10 +88,8 @@ func (a *API) grant(c *wire.Conn) *keyring.Grant {
 	if !ok || who.Scheme != "token" {
 		return a.anyone // of the extension, or one that proves nothing where nothing is required
 	}
-	if a.cfg.Keys != nil {
-		if g, _, ok := a.cfg.Keys.Named(who.Name); ok {
-			return g
-		}
+	if g, _, ok := a.cfg.Keys.Named(who.Name); ok {
+		return g
 	}
 	if a.cfg.Token == "" {
 		return nil
@@ -101,12 +97,15 @@ func (a *API) grant(c *wire.Conn) *keyring.Grant {
 	return a.operator
 }
 
+// errEnded refuses what is served for a key that has been removed or has expired.
+var errEnded = &wire.Error{Code: wire.Unauthenticated, Msg: "the key of this connection is not valid any more"}
+
 // permit returns the grant of a connection that has one of these verbs, or the refusal.
 func (a *API) permit(c *wire.Conn, verbs keyring.Verbs) (*keyring.Grant, error) {
 	g := a.grant(c)
 	switch {
 	case g == nil:
-		return nil, &wire.Error{Code: wire.Unauthenticated, Msg: "the key of this connection is not valid any more"}
+		return nil, errEnded
 	case !g.Can(verbs):
 		return nil, &wire.Error{Code: wire.PermissionDenied, Msg: fmt.Sprintf("the key %.64q may not do this: it needs %v", g.Name(), verbs)}
 	}

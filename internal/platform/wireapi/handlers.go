@@ -23,8 +23,9 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	}
 	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
 	if g.OfFleets() {
-		if dec.Sees = g.Fleet; len(g.Fleets()) == 1 {
-			dec.Fleet = g.Fleets()[0]
+		dec.Sees = g.Fleet
+		if only := g.Fleets(); len(only) == 1 {
+			dec.Fleet = only[0]
 		}
 	}
 	batch := &ingest.Batch{Positions: make([]track.Position, 0, posts.Len())}

@@ -311,7 +311,7 @@ func (c *Config) Validate() error {
 	check("bus.user", c.Bus.credentials())
 	check("bus.max_payload", when(c.Bus.MaxPayload > c.Bus.MaxPending,
 		"%v does not fit into bus.max_pending, which is %v", c.Bus.MaxPayload, c.Bus.MaxPending))
-	check("http.cert", c.HTTP.certificates(c.Data.Dir != "off" && !c.Journal.Off()))
+	check("http.cert", c.HTTP.certificates(c.Durable()))
 	for _, origin := range c.HTTP.Origins() {
 		check("http.cors_origins", http.NewCrossOriginProtection().AddTrustedOrigin(origin))
 	}
@@ -339,8 +339,11 @@ func (b Bus) credentials() error {
 // Keyed reports whether clients can be asked for keys: the file has some, or those of the API are
 // kept, of which the first one is made when there is none.
 func (c *Config) Keyed() bool {
-	return len(c.Access.Keys) > 0 || c.Data.Dir != "off" && !c.Journal.Off()
+	return len(c.Access.Keys) > 0 || c.Durable()
 }
+
+// Durable reports whether there is a journal in a data directory.
+func (c *Config) Durable() bool { return c.Data.Dir != "off" && !c.Journal.Off() }
 
 // exposed checks that a token or a key is not sent over a network without TLS. The proof that a
 // client knows it is bound to one connection only with TLS.

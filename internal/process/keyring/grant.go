@@ -2,46 +2,59 @@ package keyring
 
 import (
 	"context"
-	"sync"
+	"errors"
+	"maps"
+	"slices"
 )
+
+// ErrEnded tells a client that is served for a key that the grant of the key has ended.
+var ErrEnded = errors.New("the key is not valid any more")
 
 // Grant is what a presented key permits. It never changes; it ends. Its methods are safe for
 // concurrent use.
 type Grant struct {
 	name   string
 	verbs  Verbs
-	fleets map[string]bool // nil: all
-	sets   map[string]bool // nil: all
-	digest Digest
-
-	once sync.Once
-	done chan struct{}
+	fleets names
+	sets   names
+	ctx    context.Context // until the grant ends
+	end    context.CancelFunc
 }
+
+// names are the fleets or sets that a key is for. Without any it is for all.
+type names struct {
+	list []string // sorted, each once
+	has  map[string]bool
+}
+
+func namesOf(list []string) names {
+	if len(list) == 0 {
+		return names{}
+	}
+	has := make(map[string]bool, len(list))
+	for _, name := range list {
+		has[name] = true
+	}
+	return names{slices.Sorted(maps.Keys(has)), has}
+}
+
+func (n names) include(name string) bool { return n.has == nil || n.has[name] }
 
 // Everything returns a grant without limits, which does not end: of a configured token, or where
 // nothing is asked.
 func Everything(name string) *Grant {
-	return &Grant{name: name, verbs: Admin, done: make(chan struct{})}
+	return &Grant{name: name, verbs: Admin, ctx: context.Background()}
 }
 
 // nothing is the grant of a context that has none.
-var nothing = &Grant{name: "none", done: make(chan struct{})}
+var nothing = &Grant{name: "none", ctx: context.Background()}
 
 // newGrant returns the grant of a key that has been checked.
 func newGrant(k *Key) *Grant {
 	verbs, _ := k.verbs()
-	return &Grant{name: k.Name, verbs: verbs, fleets: setOf(k.Fleets), sets: setOf(k.Sets), digest: k.SHA256, done: make(chan struct{})}
-}
-
-func setOf(names []string) map[string]bool {
-	if len(names) == 0 {
-		return nil
-	}
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
+	g := &Grant{name: k.Name, verbs: verbs, fleets: namesOf(k.Fleets), sets: namesOf(k.Sets)}
+	g.ctx, g.end = context.WithCancel(context.Background())
+	return g
 }
 
 // Name returns the name of the key. Nil is anyone.
@@ -59,50 +72,47 @@ func (g *Grant) Can(any Verbs) bool { return g.verbs&(any|Admin) != 0 && !g.HasE
 func (g *Grant) Only(verbs Verbs) bool { return g.verbs == verbs }
 
 // Fleet reports whether the key is for a fleet.
-func (g *Grant) Fleet(name string) bool { return g.fleets == nil || g.fleets[name] }
+func (g *Grant) Fleet(name string) bool { return g.fleets.include(name) }
 
 // Set reports whether the key is for a set.
-func (g *Grant) Set(name string) bool { return g.sets == nil || g.sets[name] }
+func (g *Grant) Set(name string) bool { return g.sets.include(name) }
 
 // Sees reports whether the key is for a set and a fleet.
 func (g *Grant) Sees(set, fleet string) bool { return g.Set(set) && g.Fleet(fleet) }
 
-// Fleets returns the only fleets of the key, or nil if it is for all. The order is not defined.
-func (g *Grant) Fleets() []string { return keysOf(g.fleets) }
+// Fleets returns the only fleets of the key in order, or nil if it is for all. The caller does not
+// change them.
+func (g *Grant) Fleets() []string { return g.fleets.list }
 
-// Sets returns the only sets of the key, or nil if it is for all. The order is not defined.
-func (g *Grant) Sets() []string { return keysOf(g.sets) }
-
-func keysOf(set map[string]bool) (names []string) {
-	for name := range set {
-		names = append(names, name)
-	}
-	return names
-}
+// Sets returns the only sets of the key in order, or nil if it is for all. The caller does not
+// change them.
+func (g *Grant) Sets() []string { return g.sets.list }
 
 // OfSets reports whether the key is for some sets only.
-func (g *Grant) OfSets() bool { return g.sets != nil }
+func (g *Grant) OfSets() bool { return g.sets.has != nil }
 
 // OfFleets reports whether the key is for some fleets only.
-func (g *Grant) OfFleets() bool { return g.fleets != nil }
+func (g *Grant) OfFleets() bool { return g.fleets.has != nil }
 
 // Limited reports whether the key is for some fleets or sets only.
 func (g *Grant) Limited() bool { return g.OfFleets() || g.OfSets() }
 
-// Done is closed when the grant ends.
-func (g *Grant) Done() <-chan struct{} { return g.done }
+// Done is closed when the grant ends. It is nil if it never does.
+func (g *Grant) Done() <-chan struct{} { return g.ctx.Done() }
 
 // HasEnded reports whether the grant has ended.
-func (g *Grant) HasEnded() bool {
-	select {
-	case <-g.done:
-		return true
-	default:
-		return false
+func (g *Grant) HasEnded() bool { return g.ctx.Err() != nil }
+
+// While returns a context that ends with ctx, or with the grant. The caller calls cancel when it is
+// not used any more.
+func (g *Grant) While(ctx context.Context) (held context.Context, cancel context.CancelFunc) {
+	held, end := context.WithCancel(ctx)
+	stop := context.AfterFunc(g.ctx, end)
+	return held, func() {
+		stop()
+		end()
 	}
 }
-
-func (g *Grant) end() { g.once.Do(func() { close(g.done) }) }
 
 type contextKey struct{}
 

@@ -39,7 +39,7 @@ type Store interface {
 	Save(text []byte) error
 }
 
-// Ring holds keys. It is safe for concurrent use.
+// Ring holds keys. It is safe for concurrent use. A nil ring has no keys.
 type Ring struct {
 	store Store
 	state atomic.Pointer[state]
@@ -52,6 +52,14 @@ type Ring struct {
 type state struct {
 	keys     map[string]*entry // by name
 	byDigest map[Digest]*entry
+}
+
+// now returns the present keys.
+func (r *Ring) now() *state {
+	if r == nil {
+		return &state{}
+	}
+	return r.state.Load()
 }
 
 type entry struct {
@@ -155,7 +163,7 @@ func (r *Ring) Close() {
 // Find returns the grant of a secret, or nil if no valid key has it.
 func (r *Ring) Find(secret string) *Grant {
 	digest := DigestOf(secret)
-	e := r.state.Load().byDigest[digest]
+	e := r.now().byDigest[digest]
 	if e == nil || subtle.ConstantTimeCompare(digest[:], e.key.SHA256[:]) != 1 || e.grant.HasEnded() {
 		return nil
 	}
@@ -165,7 +173,7 @@ func (r *Ring) Find(secret string) *Grant {
 // Named returns the grant of the key with a name, and the digest of its secret. ok is false if
 // there is none or it has expired.
 func (r *Ring) Named(name string) (g *Grant, secret Digest, ok bool) {
-	e := r.state.Load().keys[name]
+	e := r.now().keys[name]
 	if e == nil || e.grant.HasEnded() {
 		return nil, Digest{}, false
 	}
@@ -173,7 +181,7 @@ func (r *Ring) Named(name string) (g *Grant, secret Digest, ok bool) {
 }
 
 // Len returns the number of keys.
-func (r *Ring) Len() int { return len(r.state.Load().keys) }
+func (r *Ring) Len() int { return len(r.now().keys) }
 
 // Listed is a key with its origin.
 type Listed struct {
@@ -185,7 +193,7 @@ type Listed struct {
 // List returns the keys by their names.
 func (r *Ring) List() []Listed {
 	var all []Listed
-	for _, e := range r.state.Load().keys {
+	for _, e := range r.now().keys {
 		all = append(all, listed(e))
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
@@ -194,7 +202,7 @@ func (r *Ring) List() []Listed {
 
 // Get returns the key with a name.
 func (r *Ring) Get(name string) (Listed, bool) {
-	e := r.state.Load().keys[name]
+	e := r.now().keys[name]
 	if e == nil {
 		return Listed{}, false
 	}
@@ -204,7 +212,7 @@ func (r *Ring) Get(name string) (Listed, bool) {
 func listed(e *entry) Listed { return Listed{Key: e.key, File: e.filed, Expired: e.grant.HasEnded()} }
 
 // Administrators reports whether a valid key has the verb admin.
-func (r *Ring) Administrators() bool { return administrators(r.state.Load().keys) }
+func (r *Ring) Administrators() bool { return administrators(r.now().keys) }
 
 func administrators(keys map[string]*entry) bool {
 	for _, e := range keys {
