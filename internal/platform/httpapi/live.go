@@ -43,7 +43,7 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	conn.SetReadLimit(liveMessage)
 	c := &liveClient{
-		api: a, grant: keyring.From(r.Context()), conn: conn, known: map[uint32]uint64{},
+		api: a, grant: keyring.From(r.Context()), peer: r.RemoteAddr, conn: conn, known: map[uint32]uint64{},
 		requests: make(chan liveRequest), ended: make(chan struct{}),
 	}
 	c.serve()
@@ -88,6 +88,7 @@ type liveClient struct {
 	api      *API
 	conn     *websocket.Conn
 	grant    *keyring.Grant
+	peer     string           // its address
 	requests chan liveRequest // unbuffered, from read to run
 	ended    chan struct{}    // closed when requests are no longer received
 	fault    string           // the error in a request; owned by read until serve has waited for it
@@ -96,12 +97,13 @@ type liveClient struct {
 	unseen    events.Filter // what the key is not for is left out
 	filter    events.Filter
 	reader    *events.Reader
-	known     map[uint32]uint64 // handles with names at the client: the last frame with each
-	removed   uint64            // removed objects when the names were sent
-	fleets    map[uint32]bool   // handles of objects whose fleet is known: whether the key is for it
-	forgotten uint64            // removed objects when that began
-	frames    uint64            // frames of positions so far
-	sets      string            // the last description of the sets
+	seen      *events.Subscription // of reader
+	known     map[uint32]uint64    // handles with names at the client: the last frame with each
+	removed   uint64               // removed objects when the names were sent
+	fleets    map[uint32]bool      // handles of objects whose fleet is known: whether the key is for it
+	forgotten uint64               // removed objects when that began
+	frames    uint64               // frames of positions so far
+	sets      string               // the last description of the sets
 	records   []events.Record
 	dots      []track.Dot
 	frame     []byte
@@ -173,9 +175,11 @@ func parseLiveRequest(data []byte) (req liveRequest, err error) {
 	return req, nil
 }
 
-func (c *liveClient) run(ctx context.Context) error {
+func (c *liveClient) run(ctx context.Context) (err error) {
 	log := c.api.cfg.Log
 	c.reader = log.Reader(log.Latest(), c.filter)
+	c.seen = log.Subscribe(c.reader, "dashboard", c.peer)
+	defer func() { c.seen.End(err) }()
 	c.records = make([]events.Record, 0, liveEvents)
 	if err := c.greet(ctx); err != nil {
 		return err
@@ -237,6 +241,7 @@ func (c *liveClient) obey(req liveRequest) error {
 		c.filter = *req.Events
 		c.filter.Sees = c.unseen.Sees
 		c.reader = c.api.cfg.Log.Reader(c.reader.Position(), c.filter)
+		c.seen.Follow(c.reader)
 	}
 	if req.Cursor == nil {
 		return nil
@@ -251,6 +256,7 @@ func (c *liveClient) obey(req liveRequest) error {
 		})
 	}
 	c.reader = c.api.cfg.Log.Reader(after, c.filter)
+	c.seen.Follow(c.reader)
 	return nil
 }
 
