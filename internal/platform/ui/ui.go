@@ -100,10 +100,10 @@ func newHandler(files fs.FS, root, hint string) http.Handler {
 	return &handler{files: files, root: root, hint: hint, built: built(files)}
 }
 
-// queries holds the query parameters of each page: formatView in web/src/view.ts, and find in
-// web/src/tunnel/main.ts.
+// queries holds the query parameters of each page: formatView in web/src/view.ts, edit and draw in
+// web/src/draw/link.ts, and find in web/src/tunnel/main.ts.
 var queries = map[string][]string{
-	indexFile:  {"at", "fence", "object", "record", "set", "event", "q", "hide"},
+	indexFile:  {"at", "fence", "object", "record", "set", "event", "rule", "q", "hide", "edit", "draw"},
 	tunnelFile: {"find"},
 }
 

@@ -108,6 +108,7 @@ func TestUnknownQueries(t *testing.T) {
 	built, unbuilt := newHandler(build, indexFile, "ask elsewhere"), newHandler(fstest.MapFS{}, indexFile, "ask elsewhere")
 	for target, want := range map[string]int{
 		"/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
+		"/?rule=overstay": 200, "/?edit=depots/north": 200, "/?draw=polygon": 200,
 		"/?id=7&lat=1&lon=2": 400, "/?at=1,2,3&id=7": 400, "/?=7": 400, "/?AT=1": 400, "/?at;id=7": 400, "/index.html?id=7": 400,
 		"/tunnel?at=1,2,3": 400, "/?find=x": 400,
 	} {
