@@ -114,7 +114,7 @@ var allPages = map[string]page{
 var tunnelPages = map[string]page{"": tunnelPage, "tunnel": tunnelPage}
 
 var (
-	mapPage    = page{indexFile, []string{"at", "fence", "object", "record", "set", "event", "rule", "q", "hide"}}
+	mapPage    = page{indexFile, []string{"at", "fence", "object", "record", "set", "event", "rule", "q", "hide", "edit", "draw"}}
 	tunnelPage = page{pageFile, []string{"find"}}
 )
 
