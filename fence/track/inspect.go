@@ -98,15 +98,24 @@ type FenceName struct{ Set, Key string }
 // AppendDots appends a dot for each object, by ascending handle.
 func (s *Shard) AppendDots(dst []Dot) []Dot {
 	for o := range s.objects.all() {
-		if o.gone() {
-			continue
+		if !o.gone() {
+			dst = append(dst, o.dot())
 		}
-		dst = append(dst, Dot{
-			Handle: o.handle, Point: o.point,
-			Speed: o.speed(), Heading: o.heading(), State: o.state(),
-		})
 	}
 	return dst
+}
+
+// Dot returns the dot of one object.
+func (s *Shard) Dot(fleet, id string) (Dot, bool) {
+	o, ok := s.find(fleet, id)
+	if !ok {
+		return Dot{}, false
+	}
+	return o.dot(), true
+}
+
+func (o *object) dot() Dot {
+	return Dot{Handle: o.handle, Point: o.point, Speed: o.speed(), Heading: o.heading(), State: o.state()}
 }
 
 // Name returns fleet and id of the object behind a handle, or of the one that was removed

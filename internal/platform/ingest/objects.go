@@ -103,10 +103,23 @@ func (p *Pipeline) Dots(dst []track.Dot) []track.Dot {
 		dst = t.AppendDots(dst)
 		for i := range dst[from:] {
 			d := &dst[from+i]
-			d.Handle = d.Handle*subjects.Partitions + uint32(number)
+			d.Handle = handleOf(d.Handle, number)
 		}
 	})
 	return dst
+}
+
+// Dot returns the dot of one object, as it is now: positions that wait are not part of it.
+func (p *Pipeline) Dot(fleet, id string) (d track.Dot, ok bool) {
+	q := subjects.Partition(fleet, id)
+	p.read(q, func(t *track.Shard) { d, ok = t.Dot(fleet, id) })
+	d.Handle = handleOf(d.Handle, q)
+	return d, ok
+}
+
+// handleOf returns the handle among all partitions of one in a partition.
+func handleOf(handle uint32, partition int) uint32 {
+	return handle*subjects.Partitions + uint32(partition)
 }
 
 // Named is the object of a handle.
