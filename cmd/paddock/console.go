@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 
+	"paddock/cmd/paddock/output"
 	"paddock/internal/process/logging"
 )
 
@@ -26,6 +27,9 @@ func (c *console) printJSON(v any) error {
 	out.SetIndent("", "  ")
 	return out.Encode(v)
 }
+
+// progress shows on a terminal how far a command is.
+func (c *console) progress() *output.Progress { return output.NewProgress(c.Stderr) }
 
 // Logger returns a logger to Stderr with the level and the format of the flags.
 func (c *console) Logger() (*slog.Logger, error) {

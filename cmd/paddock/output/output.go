@@ -1,4 +1,5 @@
-package main
+// Package output writes the files that commands make, and shows how far they are.
+package output
 
 import (
 	"errors"
@@ -11,11 +12,11 @@ import (
 	"paddock/internal/process/terminal"
 )
 
-// writeOutput writes a file, or standard output for "-", and returns its bytes. The file gets its
-// name once it is whole and on disk. One that is not whole is removed.
-func writeOutput(c *console, path string, write func(io.Writer) error) (n int64, err error) {
+// Write writes a file, or stdout for "-", and returns its bytes. The file gets its name once it is
+// whole and on disk. One that is not whole is removed. It is readable by its owner alone.
+func Write(stdout io.Writer, path string, write func(io.Writer) error) (n int64, err error) {
 	if path == "-" {
-		out := &countingWriter{Writer: c.Stdout}
+		out := &countingWriter{Writer: stdout}
 		err := write(out)
 		return out.n, err
 	}
@@ -59,35 +60,38 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// progress shows texts on a terminal, at most five a second.
-type progress struct {
+// Progress shows texts on a terminal, at most five a second.
+type Progress struct {
 	line *terminal.StatusLine
 	next time.Time
 }
 
-func (c *console) progress() *progress { return &progress{line: terminal.NewStatusLine(c.Stderr)} }
+// NewProgress returns a Progress that shows nothing if w is no terminal.
+func NewProgress(w io.Writer) *Progress { return &Progress{line: terminal.NewStatusLine(w)} }
 
-func (p *progress) show(format string, args ...any) {
+// Show replaces the text, unless that has been done a moment ago.
+func (p *Progress) Show(format string, args ...any) {
 	if now := time.Now(); now.After(p.next) {
 		p.next = now.Add(200 * time.Millisecond)
 		p.line.Show(fmt.Sprintf(format, args...))
 	}
 }
 
-// end clears the line.
-func (p *progress) end() { p.line.Show("") }
+// End clears the line.
+func (p *Progress) End() { p.line.Show("") }
 
-// shownReader shows how many bytes have been read.
-type shownReader struct {
+// Reader shows how many bytes have been read.
+type Reader struct {
 	io.Reader
-	to   *progress
-	verb string
+	To   *Progress
+	Verb string // of what happens to the bytes, such as "read"
 	n    int64
 }
 
-func (s *shownReader) Read(b []byte) (int, error) {
-	n, err := s.Reader.Read(b)
-	s.n += int64(n)
-	s.to.show("%d MiB %s", s.n>>20, s.verb)
+// Read implements [io.Reader].
+func (r *Reader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.n += int64(n)
+	r.To.Show("%d MiB %s", r.n>>20, r.Verb)
 	return n, err
 }

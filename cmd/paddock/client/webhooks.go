@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 	"paddock/internal/platform/deliver/webhook"
 )
 
-// webhooksCmd operates the webhooks of a running platform. See docs/guides/webhooks.md.
-type webhooksCmd struct {
+// Webhooks operates the webhooks of a running platform. See docs/guides/webhooks.md.
+type Webhooks struct {
 	Ls      webhooksLsCmd      `cmd:"" help:"List webhooks, and how their deliveries are."`
 	Add     webhooksAddCmd     `cmd:"" help:"Add a webhook."`
 	Rm      webhooksRmCmd      `cmd:"" help:"Remove a webhook, with its state and its dead letters."`
@@ -46,7 +46,7 @@ type webhooksLsCmd struct {
 }
 
 // Run prints a line for each webhook.
-func (k *webhooksLsCmd) Run(ctx context.Context, c *console) error {
+func (k *webhooksLsCmd) Run(ctx context.Context, c *Console) error {
 	all := []*hooks.Shown{}
 	for after := ""; ; {
 		var list hooks.List
@@ -117,7 +117,7 @@ type webhooksAddCmd struct {
 }
 
 // Run adds the webhook, and prints its secret if it is a new one.
-func (k *webhooksAddCmd) Run(ctx context.Context, c *console) error {
+func (k *webhooksAddCmd) Run(ctx context.Context, c *Console) error {
 	document := map[string]any{"url": k.URL}
 	for name, list := range map[string][]string{"sets": k.Sets, "fences": k.Fences, "events": k.Events, "fleets": k.Fleets, "rules": k.Rules} {
 		if len(list) > 0 {
@@ -173,7 +173,7 @@ func (k *webhooksAddCmd) Run(ctx context.Context, c *console) error {
 }
 
 // secret returns the secret of the webhook, and whether it is a new one.
-func (k *webhooksAddCmd) secret(c *console) (secret string, fresh bool, err error) {
+func (k *webhooksAddCmd) secret(c *Console) (secret string, fresh bool, err error) {
 	switch {
 	case k.Secret == "none", k.Secret == "" && k.Format == webhook.Slack:
 		return "", false, nil
@@ -241,7 +241,7 @@ type webhooksDeadCmd struct {
 }
 
 // Run prints a line for each dead letter.
-func (k *webhooksDeadCmd) Run(ctx context.Context, c *console) error {
+func (k *webhooksDeadCmd) Run(ctx context.Context, c *Console) error {
 	all, err := deadLetters(ctx, &k.remote, k.ID)
 	if err != nil {
 		return err
@@ -288,7 +288,7 @@ func (*webhooksReplayCmd) Help() string {
 }
 
 // Run asks for the replay, which goes on behind it.
-func (k *webhooksReplayCmd) Run(ctx context.Context, c *console) error {
+func (k *webhooksReplayCmd) Run(ctx context.Context, c *Console) error {
 	switch {
 	case k.Dead:
 		all, err := deadLetters(ctx, &k.remote, k.ID)

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (*webhooksListenCmd) Help() string {
 }
 
 // Run prints requests until a signal.
-func (k *webhooksListenCmd) Run(ctx context.Context, c *console) error {
+func (k *webhooksListenCmd) Run(ctx context.Context, c *Console) error {
 	if k.Answer < 200 || k.Answer > 599 {
 		return usagef("--answer %d: 200 to 599", k.Answer)
 	}
@@ -45,7 +45,7 @@ func (k *webhooksListenCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usagef("--secret: %w", err)
 	}
-	log, err := c.LoggerOver("warn", "")
+	log, err := c.Logger("warn")
 	if err != nil {
 		return err
 	}

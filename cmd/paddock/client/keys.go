@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"paddock/internal/process/keyring"
 )
 
-// keysCmd manages the keys of a running platform. See docs/guides/keys.md.
-type keysCmd struct {
+// Keys manages the keys of a running platform. See docs/guides/keys.md.
+type Keys struct {
 	Ls    keysLsCmd    `cmd:"" help:"List keys."`
 	Add   keysAddCmd   `cmd:"" help:"Add a key, and print its secret."`
 	Edit  keysEditCmd  `cmd:"" help:"Change what a key may do."`
@@ -50,7 +50,7 @@ type keysLsCmd struct {
 }
 
 // Run prints a line for each key.
-func (k *keysLsCmd) Run(ctx context.Context, c *console) error {
+func (k *keysLsCmd) Run(ctx context.Context, c *Console) error {
 	var list struct{ Keys []shownKey }
 	if err := k.ask(ctx, &list, http.MethodGet, "v1/keys", nil, nil); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (*keysAddCmd) Help() string {
 }
 
 // Run adds the key.
-func (k *keysAddCmd) Run(ctx context.Context, c *console) error {
+func (k *keysAddCmd) Run(ctx context.Context, c *Console) error {
 	if len(k.Verbs) == 0 {
 		return usagef("--verbs missing: what may the key do?")
 	}
@@ -151,7 +151,7 @@ func (k *keysAddCmd) Run(ctx context.Context, c *console) error {
 }
 
 // printSecret prints a new secret.
-func printSecret(c *console, asJSON bool, k *shownKey) error {
+func printSecret(c *Console, asJSON bool, k *shownKey) error {
 	if asJSON {
 		return c.printJSON(k)
 	}
@@ -183,7 +183,7 @@ type keysRenewCmd struct {
 }
 
 // Run renews the key.
-func (k *keysRenewCmd) Run(ctx context.Context, c *console) error {
+func (k *keysRenewCmd) Run(ctx context.Context, c *Console) error {
 	var renewed shownKey
 	if err := k.ask(ctx, &renewed, http.MethodPost, keyPath(k.Name, "secret"), nil, nil); err != nil {
 		return err
@@ -212,7 +212,7 @@ type keysAuditCmd struct {
 }
 
 // Run prints a line for each change, the newest first.
-func (k *keysAuditCmd) Run(ctx context.Context, c *console) error {
+func (k *keysAuditCmd) Run(ctx context.Context, c *Console) error {
 	var list struct{ Changes []json.RawMessage }
 	q := url.Values{"limit": {strconv.Itoa(k.Limit)}}
 	if k.By != "" {
@@ -249,7 +249,7 @@ type keysHashCmd struct {
 }
 
 // Run prints the hash, behind the secret if that is new.
-func (k *keysHashCmd) Run(c *console) error {
+func (k *keysHashCmd) Run(c *Console) error {
 	secret, made := "", ""
 	switch k.Secret {
 	case "":

@@ -23,13 +23,14 @@ export class Table<T> {
   readonly #body = h("tbody");
   readonly #cells = new Map<string, HTMLElement[]>();
 
-  constructor(caption: string, columns: readonly Column<T>[], key: (row: T) => string) {
+  /** A table that stacks shows each row as a block on a phone. */
+  constructor(caption: string, columns: readonly Column<T>[], key: (row: T) => string, stacks = false) {
     this.#columns = columns;
     this.#key = key;
     const heads = columns.map(({ name, title, number }) => h("th", { scope: "col", class: number ? "number" : undefined, title }, name));
     this.element = h(
       "div",
-      { class: "table-box", tabindex: 0, role: "region", "aria-label": caption },
+      { class: stacks ? "table-box stacks" : "table-box", tabindex: 0, role: "region", "aria-label": caption },
       h("table", {}, h("caption", { class: "visually-hidden" }, caption), h("thead", {}, h("tr", {}, ...heads)), this.#body),
     );
   }

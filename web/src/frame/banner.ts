@@ -1,13 +1,15 @@
-// The banner: says at once that the server is away, since when, and what happens next.
+// The banner: says at once that the server is away, since when, and what happens next; or that the key of this browser
+// may not see the page.
 
-import { fill, h } from "../dom";
+import { fill, h, type Child } from "../dom";
 import { formatClock, formatDuration } from "../format";
-import type { Link, Poll } from "./poll";
+import type { Link, Poll } from "../live/poll";
 
 /** How long the good news stays. */
 const goodNewsMs = 6_000;
 
-export function createBanner(poll: Poll, page: HTMLElement): HTMLElement {
+/** The banner of a poll. None is its text when the server has no such thing. */
+export function createBanner<T>(poll: Poll<T>, page: HTMLElement, none: () => Child[]): HTMLElement {
   const text = h("span", {});
   const wait = h("span", { "aria-hidden": "true" });
   const retry = h("button", { type: "button", onclick: () => poll.now() }, "Try now");
@@ -25,10 +27,10 @@ export function createBanner(poll: Poll, page: HTMLElement): HTMLElement {
 
   const show = (link: Link, before: Link): void => {
     page.classList.toggle("stale", link.state === "lost");
-    page.classList.toggle("without", link.state === "none");
-    if (link.state === "none") {
-      const guide = h("code", {}, "tunnel:");
-      fill(text, h("strong", {}, "This server has no tunnel."), " To have one, add a section ", guide, " to its paddock.yaml, or run ", h("code", {}, "paddock tunnel serve"), ".");
+    page.classList.toggle("without", link.state === "none" || link.state === "denied");
+    if (link.state === "none" || link.state === "denied") {
+      const denied = [h("strong", {}, "This key may not see this page."), ` The server says: ${link.state === "denied" ? link.why : ""}.`];
+      fill(text, ...(link.state === "none" ? none() : denied));
       element.className = "banner card";
       retry.hidden = true;
       element.hidden = false;

@@ -1,41 +1,37 @@
-// Poll: asks the server about once a second what goes on, for ever. It holds no picture: it hands what arrives to its
+// Poll: asks the server again and again for the same thing, for ever. It holds no picture: it hands what arrives to its
 // listener, and says whether the server is there.
 
-import { ApiError, fetchTunnel, type Tunnel } from "../api";
-import { backoffMs } from "../live/backoff";
+import { ApiError } from "../api";
 import { Signal } from "../signal";
+import { backoffMs } from "./backoff";
 
 export type Link =
   | { state: "connecting" }
   | { state: "live" }
   /** Lost since a time; the next attempt is at another. Both Unix ms. */
   | { state: "lost"; since: number; retryAt: number; why: string }
-  /** The server has no tunnel: it is not asked again. */
-  | { state: "none" };
+  /** The server has no such thing (404): it is not asked again. */
+  | { state: "none" }
+  /** The key of this browser may not see it (403): it is not asked again. */
+  | { state: "denied"; why: string };
 
 export const everyMs = 1_000;
 /** A server that does not answer within this is taken for away. */
 const patienceMs = 5_000;
 
-export class Poll {
+export class Poll<T> {
   readonly link = new Signal<Link>({ state: "connecting" });
-  readonly #listener: (tunnel: Tunnel) => void;
-  readonly #ask: typeof fetchTunnel;
-  #find = "";
+  readonly #listener: (answer: T) => void;
+  readonly #ask: (signal: AbortSignal) => Promise<T>;
+  readonly #everyMs: number;
   #attempt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
 
-  constructor(listener: (tunnel: Tunnel) => void, ask = fetchTunnel) {
+  constructor(listener: (answer: T) => void, ask: (signal: AbortSignal) => Promise<T>, every = everyMs) {
     this.#listener = listener;
     this.#ask = ask;
-  }
-
-  /** Shows only rows with this text in their names, from now on. */
-  setFind(find: string): void {
-    if (find === this.#find) return;
-    this.#find = find;
-    this.now();
+    this.#everyMs = every;
   }
 
   /** Asks at once, and drops the answer to the pending request. */
@@ -45,14 +41,14 @@ export class Poll {
     const asking = new AbortController();
     this.#asking = asking;
     const timeout = setTimeout(() => asking.abort(new Error("no answer")), patienceMs);
-    this.#ask(this.#find, asking.signal)
+    this.#ask(asking.signal)
       .then(
-        (tunnel) => {
+        (answer) => {
           if (asking !== this.#asking) return;
           this.#attempt = 0;
           this.link.set({ state: "live" });
-          this.#listener(tunnel);
-          this.#again(everyMs);
+          this.#listener(answer);
+          this.#again(this.#everyMs);
         },
         (error: unknown) => {
           if (asking === this.#asking) this.#failed(error);
@@ -64,6 +60,10 @@ export class Poll {
   #failed(error: unknown): void {
     if (error instanceof ApiError && error.status === 404) {
       this.link.set({ state: "none" });
+      return;
+    }
+    if (error instanceof ApiError && error.status === 403) {
+      this.link.set({ state: "denied", why: error.message });
       return;
     }
     const before = this.link.value;

@@ -1,20 +1,14 @@
-// The entry of the tunnel's page: builds it, and polls the server's state.
+// The page of the tunnel: builds it, and polls the server's state.
 
-import "../style/tokens.css";
-import "../style/page.css";
-import "../style/panels.css";
-import "../style/feed.css";
-import "../style/details.css";
-import "../style/tunnel.css";
-import type { Tunnel } from "../api";
-import { fill, h, icon, setText } from "../dom";
+import { fetchTunnel, type Tunnel } from "../api";
+import { fill, h, icon, setText, type Child } from "../dom";
 import { formatBytes, formatCount } from "../format";
+import { createBanner } from "../frame/banner";
+import type { Frame } from "../frame/frame";
+import { Poll } from "../live/poll";
 import { createFigureList, type FigureSpec } from "../ui/figure";
-import { mark } from "../ui/mark";
-import { createBanner } from "./banner";
 import { createBounds } from "./bounds";
 import { createClients } from "./clients";
-import { Poll } from "./poll";
 import { counter, Rates } from "./rates";
 import { createRefusals } from "./refusals";
 import { createTunnels } from "./tunnels";
@@ -40,12 +34,6 @@ const specs: FigureSpec<Seen>[] = [
   { label: "away", title: "Tunnels whose clients are away", value: ({ figures }) => figures.away, format: formatCount, fault: true },
 ];
 
-function element(id: string): HTMLElement {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no element #${id}`);
-  return found;
-}
-
 /** A card with a heading, of which the count can change. */
 function card(title: string, ...content: Node[]): { element: HTMLElement; count: HTMLElement } {
   const id = `${title.toLowerCase()}-title`;
@@ -55,7 +43,7 @@ function card(title: string, ...content: Node[]): { element: HTMLElement; count:
 }
 
 /** The field that finds names; its text is in the address too. */
-function createFind(poll: Poll): HTMLElement {
+function createFind(setFind: (find: string) => void): HTMLElement {
   const input = h("input", {
     type: "search",
     placeholder: "Find a client or a tunnel",
@@ -65,11 +53,11 @@ function createFind(poll: Poll): HTMLElement {
     maxlength: 200,
   });
   input.value = new URLSearchParams(location.search).get("find") ?? "";
-  poll.setFind(input.value.trim());
+  setFind(input.value.trim());
   input.addEventListener("input", () => {
     const find = input.value.trim();
     history.replaceState(null, "", location.pathname + (find === "" ? "" : `?find=${encodeURIComponent(find)}`));
-    poll.setFind(find);
+    setFind(find);
   });
   return h("search", { class: "search card" }, h("label", {}, icon("search"), input));
 }
@@ -79,19 +67,22 @@ export function countText(shown: number, all: number): string {
   return shown < all ? `the first ${formatCount(shown)} of ${formatCount(all)}` : formatCount(all);
 }
 
-function createBar(bar: HTMLElement, poll: Poll, figures: HTMLElement): void {
+function createPill(poll: Poll<Tunnel>): HTMLElement {
   const pill = h("span", { class: "pill" });
-  // A server of tunnels alone has this page at its root, and no map.
-  const map = /\/tunnel(\.html)?$/.test(location.pathname) ? h("a", { class: "bar-link", href: "./" }, "Map") : null;
-  fill(bar, h("div", { class: "brand" }, mark(), h("h1", {}, "Paddock"), h("span", { class: "version" }, "tunnel")), figures, h("div", { class: "bar-end" }, pill, map));
   poll.link.bind((link) => {
     pill.dataset.state = link.state;
-    const word = { connecting: "Connecting", live: "Live", lost: "Offline", none: "No tunnel" }[link.state];
+    const word = { connecting: "Connecting", live: "Live", lost: "Offline", none: "No tunnel", denied: "Not for this key" }[link.state];
     fill(pill, h("i", { "aria-hidden": "true" }), word);
   });
+  return pill;
 }
 
-function start(): void {
+function noTunnel(): Child[] {
+  const guide = h("code", {}, "tunnel:");
+  return [h("strong", {}, "This server has no tunnel."), " To have one, add a section ", guide, " to its paddock.yaml, or run ", h("code", {}, "paddock tunnel serve"), "."];
+}
+
+export function open(frame: Frame): void {
   const rates = new Rates();
   const figures = createFigureList(specs);
   const [clients, tunnels, refusals, bounds] = [createClients(rates), createTunnels(rates), createRefusals(rates), createBounds()];
@@ -115,14 +106,21 @@ function start(): void {
     else fill(noClients, "No client is connected. On the machine with the service: ", h("code", {}, "paddock tunnel http PORT --server HOST"));
     setText(nothing, tunnel.figures.names > 0 ? "No tunnel has this in its name." : "Nothing is held.");
   };
-  const poll = new Poll(show);
-  createBar(element("bar"), poll, figures.element);
-  element("banner").append(createBanner(poll, element("page")));
-  element("main").append(
-    h("div", { class: "tunnel-wide" }, createFind(poll), clientCard.element, tunnelCard.element),
+  let find = "";
+  const poll = new Poll(show, (signal) => fetchTunnel(find, signal));
+  const setFind = (text: string): void => {
+    if (text === find) return;
+    find = text;
+    poll.now();
+  };
+  frame.page.classList.add("tunnel-page");
+  frame.figures.append(figures.element);
+  frame.end.append(createPill(poll));
+  frame.banner.append(createBanner(poll, frame.page, noTunnel));
+  frame.main.classList.add("tunnel-main");
+  frame.main.append(
+    h("div", { class: "tunnel-wide" }, createFind(setFind), clientCard.element, tunnelCard.element),
     h("div", { class: "tunnel-side" }, card("Bounds", bounds.element).element, card("Refused", refusals.element).element),
   );
   poll.now();
 }
-
-start();
