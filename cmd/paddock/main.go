@@ -39,18 +39,19 @@ import (
 type cli struct {
 	globals
 
-	Demo     demoCmd         `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
-	Up       upCmd           `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
-	Check    checkCmd        `cmd:"" group:"platform" help:"Check a configuration file, or what a stopped platform has kept."`
-	Backup   client.Backup   `cmd:"" group:"platform" help:"Write a backup of a running platform."`
-	Restore  restoreCmd      `cmd:"" group:"platform" help:"Make a data directory of a backup."`
-	Export   exportCmd       `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
-	Import   importCmd       `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
-	Rules    rulesCmd        `cmd:"" group:"platform" help:"Check files of rules, and try them on recorded positions."`
-	Keys     client.Keys     `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
-	Webhooks client.Webhooks `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
-	Doctor   client.Doctor   `cmd:"" group:"platform" help:"Tell what is wrong with a running platform, and the way out."`
-	Agent    agentCmd        `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
+	Demo      demoCmd          `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
+	Up        upCmd            `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
+	Check     checkCmd         `cmd:"" group:"platform" help:"Check a configuration file, or what a stopped platform has kept."`
+	Backup    client.Backup    `cmd:"" group:"platform" help:"Write a backup of a running platform."`
+	Restore   restoreCmd       `cmd:"" group:"platform" help:"Make a data directory of a backup."`
+	Export    exportCmd        `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
+	Import    importCmd        `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
+	Rules     rulesCmd         `cmd:"" group:"platform" help:"Check files of rules, and try them on recorded positions."`
+	Keys      client.Keys      `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
+	Webhooks  client.Webhooks  `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
+	Doctor    client.Doctor    `cmd:"" group:"platform" help:"Tell what is wrong with a running platform, and the way out."`
+	BugReport client.BugReport `cmd:"" name:"bugreport" group:"platform" help:"Write an archive about a running platform, without secrets, for a bug report."`
+	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`

@@ -58,6 +58,7 @@ import (
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/logging"
 	"paddock/internal/process/metrics"
 	"paddock/internal/tunneld"
 )
@@ -98,6 +99,8 @@ type Options struct {
 	// Reread reads the configuration file again, for each signal of Rereads. Nil: never.
 	Reread  func() (*Reread, error)
 	Rereads <-chan os.Signal
+	// Log keeps the last lines of Logger, for bug reports. Nil: there are none in them.
+	Log *logging.Ring
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
@@ -155,6 +158,7 @@ type Platform struct {
 	tunnel       *tunneld.Role      // nil: none
 
 	examined atomic.Pointer[doctor.Facts] // nil until everything has started
+	reread   atomic.Pointer[Reread]       // the last one that was taken over; nil: none
 	flaps    *doctor.Flaps
 	trend    doctor.Trend
 	syncs    doctor.Syncs
@@ -303,7 +307,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Doctor: p.examined.Load,
+		Tunnel: p.overview(), Doctor: p.examined.Load, BugReport: p.bugReport,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

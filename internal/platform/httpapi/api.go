@@ -77,6 +77,9 @@ type Config struct {
 	// Doctor returns what examines the platform, or nil while it starts. Nil: there is none.
 	Doctor func() *doctor.Facts
 
+	// BugReport writes an archive for a bug report, with coordinates or without; nil: none.
+	BugReport func(ctx context.Context, w io.Writer, positions bool) error
+
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 
@@ -268,6 +271,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
 		"GET /v1/doctor":                       permit(keyring.Admin, a.getDoctor),
+		"GET /v1/bugreport":                    permit(keyring.Admin, a.getBugReport),
 		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
