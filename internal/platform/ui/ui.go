@@ -103,7 +103,7 @@ func newHandler(files fs.FS, root, hint string) http.Handler {
 // queries holds the query parameters of each page: formatView in web/src/view.ts, and find in
 // web/src/tunnel/main.ts.
 var queries = map[string][]string{
-	indexFile:  {"at", "fence", "object", "record", "set", "event", "q", "hide"},
+	indexFile:  {"at", "fence", "object", "record", "set", "event", "rule", "fleet", "state", "q", "hide", "colour"},
 	tunnelFile: {"find"},
 }
 

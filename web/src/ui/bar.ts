@@ -1,8 +1,9 @@
-// The top bar: name, figures, the state of the connection.
+// The top bar: name, the state of the fleet, figures of the process, the state of the connection.
 
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { createFigures } from "./figures";
+import { createFleetFigures } from "./fleet-figures";
 import { showHelp } from "./help";
 import { mark } from "./mark";
 
@@ -13,6 +14,7 @@ export function createBar(app: App, bar: HTMLElement): void {
   const tunnel = h("a", { class: "bar-link", href: "./tunnel", hidden: true }, "Tunnel");
   bar.append(
     h("div", { class: "brand" }, mark(), h("h1", {}, "Paddock"), version),
+    createFleetFigures(app),
     createFigures(app),
     h("div", { class: "bar-end" }, pill, tunnel, help),
   );
