@@ -32,6 +32,7 @@ var examples = []struct{ command, line, does string }{
 	{"context", "paddock context add NAME --url URL", "the platform that further commands ask"},
 	{"sets", "paddock sets put zones.geojson", "a file as a set of a running platform"},
 	{"events", "paddock events tail --set zones", "its events as they happen"},
+	{"positions", "paddock positions send FILE --speed 10x", "a recording, ten times as fast"},
 	{"import", "paddock import zones.kml -o DIR", "fences of another tool as a set"},
 	{"export", "paddock export --parquet FILE", "the past positions as a table"},
 	{"rules", "paddock rules check FILE", "what is wrong with a file of rules"},
