@@ -37,6 +37,7 @@ type cli struct {
 	Demo     demoCmd     `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
 	Up       upCmd       `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
 	Check    checkCmd    `cmd:"" group:"platform" help:"Check a configuration file, or what a stopped platform has kept."`
+	Ready    readyCmd    `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
 	Backup   backupCmd   `cmd:"" group:"platform" help:"Write a backup of a running platform."`
 	Restore  restoreCmd  `cmd:"" group:"platform" help:"Make a data directory of a backup."`
 	Export   exportCmd   `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`

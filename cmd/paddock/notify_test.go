@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,7 +51,7 @@ func (s *notifySocket) await(first string) (read []string) {
 		if first == "WATCHDOG=1" || !strings.HasPrefix(message, "WATCHDOG=1\n") {
 			read = append(read, message)
 		}
-		if strings.HasPrefix(message, first+"\n") {
+		if strings.HasPrefix(message+"\n", first+"\n") {
 			return read
 		}
 	}
@@ -117,6 +119,63 @@ func TestServicesTellTheManager(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A platform whose sets could not all be read is not ready, for the manager as for /readyz and
+// paddock ready, and is once the file is right.
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	s := newNotifySocket(t)
+	sets := t.TempDir()
+	at := filepath.Join(sets, "docks.json")
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(sets, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("docks.json", "{")
+	write("good.json", `{"type":"FeatureCollection","features":[`+upSquare+`]}`)
+	cmd := program(t, "up", "--data", "off", "--sets", sets, "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
+	cmd.Env = s.env
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	startOf(t, cmd)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.TrimPrefix(strings.TrimSpace(line), "Dashboard: ")
+	if got := s.await("STATUS=not ready: sets missing docks.json"); slices.ContainsFunc(got, func(m string) bool { return strings.HasPrefix(m, "READY=1") }) {
+		t.Errorf("%q", got)
+	}
+	if code, _, stderr := outcomeOf(t, "ready", url); code != exitFailure || !strings.Contains(stderr, "503") || !strings.Contains(stderr, "docks.json") {
+		t.Errorf("code %d: %s", code, stderr)
+	}
+	write("docks.json", `{"type":"FeatureCollection","features":[`+upSquare+`]}`)
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	s.await("READY=1")
+	if code, stdout, stderr := outcomeOf(t, "ready", url); code != exitOK || stdout != url+" is ready\n" {
+		t.Errorf("%s: code %d: %s%s", at, code, stdout, stderr)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if code, _, _ := outcomeOf(t, "ready", url); code != exitFailure {
+		t.Errorf("a platform that is gone: code %d", code)
+	}
+	if code, _, _ := outcomeOf(t, "ready", "127.0.0.1:8080"); code != exitUsage {
+		t.Errorf("no address: code %d", code)
+	}
+	if code, _, _ := outcomeOf(t, "ready", "unix:"+filepath.Join(sets, "none")); code != exitFailure {
+		t.Errorf("no socket: code %d", code)
 	}
 }
 

@@ -238,7 +238,7 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 	o.FirstKey = func(secret string) { key = secret }
 	p := platform.New(o)
 	group := &lifecycle.Group{Logger: log, Timeout: o.Config.Limits.Drain}
-	group.Managed = lifecycle.Managed{Manager: reloads.Manager(), Alive: p.Alive, Status: p.Summary}
+	group.Managed = lifecycle.Managed{Manager: reloads.Manager(), Obstacle: p.Obstacle, Alive: p.Alive, Status: p.Summary}
 	p.AddTo(group)
 	if reloads != nil {
 		group.Add(lifecycle.Service{Name: "reloads", Run: reloads.Run})

@@ -182,7 +182,7 @@ func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
 			case doReload:
 				p.tell(p.Manager.Reloading("reading the configuration again"))
 				p.reload()
-				p.tell(p.Manager.Ready(p.summary()))
+				p.tell(p.Manager.Reloaded(p.summary()))
 			case doReopen:
 				p.log.reopen()
 			case doLameDuck:

@@ -252,10 +252,13 @@ func (p *Platform) Objects() int {
 // Alive returns once ingest has made a round: see [ingest.Pipeline.Alive].
 func (p *Platform) Alive(ctx context.Context) error { return p.pipeline.Alive(ctx) }
 
+// Obstacle returns why /readyz answers 503, or "". It is called once the doors are open.
+func (p *Platform) Obstacle() string { return p.api.Obstacle() }
+
 // Summary returns a sentence about the running platform.
 func (p *Platform) Summary() string {
-	if reason := p.pipeline.Refusing(); reason != "" {
-		return "refusing positions: " + reason
+	if reason := p.Obstacle(); reason != "" {
+		return "not ready: " + reason
 	}
 	return fmt.Sprintf("ready: %d sets, %d objects, %d positions accepted", p.catalog.Len(), p.Objects(), p.Totals().Accepted)
 }

@@ -19,8 +19,8 @@ import (
 
 const (
 	// format is the version of the keys and values below. A program reads its own and older ones.
-	// Since 2 there are pieces of lost events, since 3 events about several objects. It is raised with
-	// the format of the store, too.
+	// Since 2 there are pieces of lost events, since 3 events about several objects. A new format
+	// of the store raises it too.
 	format = 3
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20

@@ -112,8 +112,7 @@ func (g *Group) Run(ctx context.Context) error {
 	started, err := g.start(stopping, forced, stop)
 	if err == nil {
 		g.Logger.Info("ready")
-		g.told(g.Managed.Manager.Ready(g.Managed.status()))
-		watch.Go(func() { g.watchdog(stopping) })
+		watch.Go(func() { g.manage(stopping) })
 		<-stopping.Done()
 		err = cause(stopping)
 	}

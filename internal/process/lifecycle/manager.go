@@ -12,6 +12,9 @@ import (
 // Managed is what a service manager learns of a group. The zero value tells it nothing.
 type Managed struct {
 	Manager *notify.Manager // nil: none
+	// Obstacle returns why the started group is not ready, or "". The manager learns that the group
+	// is ready once there is no obstacle. Nil: there is none.
+	Obstacle func() string
 	// Alive returns once the group's work goes on, and ctx's error if it does not until ctx ends.
 	// The watchdog of the manager is restarted after that alone. Nil: the group counts as alive.
 	Alive func(ctx context.Context) error
@@ -37,6 +40,30 @@ func (g *Group) told(err error) {
 		level = slog.LevelWarn
 	}
 	g.Logger.Log(context.Background(), level, "the service manager was not told", "error", err)
+}
+
+// lookAgain is the interval at which a group with an obstacle is looked at.
+const lookAgain = 500 * time.Millisecond
+
+// manage tells the manager of the started group, until ctx ends.
+func (g *Group) manage(ctx context.Context) {
+	if g.Managed.Manager == nil {
+		return
+	}
+	if g.Managed.Obstacle != nil {
+		told := ""
+		for reason := g.Managed.Obstacle(); reason != ""; reason = g.Managed.Obstacle() {
+			if reason != told {
+				g.told(g.Managed.Manager.Status("not ready: " + reason))
+				told = reason
+			}
+			if Sleep(ctx, lookAgain) != nil {
+				return
+			}
+		}
+	}
+	g.told(g.Managed.Manager.Ready(g.Managed.status()))
+	g.watchdog(ctx)
 }
 
 // watchdog restarts the manager's watchdog at half of its time, as long as the group is alive. It

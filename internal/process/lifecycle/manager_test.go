@@ -111,6 +111,26 @@ func TestManagerIsTold(t *testing.T) {
 	}
 }
 
+// A group that has started with an obstacle is ready once that is gone.
+func TestManagerWaitsForTheObstacle(t *testing.T) {
+	s := newManager(t, "")
+	var obstacle atomic.Value
+	obstacle.Store("sets missing a.json")
+	r := launchGroup(&Group{Managed: Managed{Manager: s.Manager, Obstacle: func() string { return obstacle.Load().(string) }}})
+	if got := s.await("STATUS=not ready: sets missing a.json"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	obstacle.Store("")
+	if got := s.await("READY=1"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	r.signals <- syscall.SIGTERM
+	s.await("STOPPING=1")
+	if err := <-r.result; err != nil {
+		t.Error(err)
+	}
+}
+
 // A failure is the status of the end.
 func TestManagerLearnsTheFailure(t *testing.T) {
 	s := newManager(t, "")
@@ -146,6 +166,10 @@ func TestAnswers(t *testing.T) {
 // The manager learns when a reload begins, and when the last part has done it.
 func TestReloads(t *testing.T) {
 	s := newManager(t, "")
+	if err := s.Ready("ready"); err != nil {
+		t.Fatal(err)
+	}
+	s.await("READY=1")
 	r := NewReloads(s.Manager)
 	defer r.Stop()
 	parts := []<-chan os.Signal{r.Part(), r.Part()}
@@ -176,6 +200,10 @@ func TestReloads(t *testing.T) {
 // A signal that comes while a part still has one waiting is not counted twice.
 func TestReloadsInARow(t *testing.T) {
 	s := newManager(t, "")
+	if err := s.Ready("ready"); err != nil {
+		t.Fatal(err)
+	}
+	s.await("READY=1")
 	r := NewReloads(s.Manager)
 	defer r.Stop()
 	part := r.Part()

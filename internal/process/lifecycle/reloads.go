@@ -85,7 +85,7 @@ func (r *Reloads) Done() {
 	}
 }
 
-func (r *Reloads) ready() { _ = r.manager.Ready("ready; the configuration was read again") } // as in pass
+func (r *Reloads) ready() { _ = r.manager.Reloaded("ready; the configuration was read again") } // as in pass
 
 // Stop gives SIGHUP back to the default action.
 func (r *Reloads) Stop() { signal.Stop(r.signals) }

@@ -28,9 +28,18 @@ type Manager struct {
 	addr     *net.UnixAddr
 	interval time.Duration // of the watchdog, 0: none
 
-	mu       sync.Mutex // orders messages
-	stopping bool
+	mu    sync.Mutex // orders messages
+	state state
 }
+
+// state of the process, as the manager knows it.
+type state int
+
+const (
+	starting state = iota
+	ready          // or reloading
+	stopping
+)
 
 // Open returns the manager that the environment of a process names, or nil if it names none. pid is
 // the id of the process: a watchdog of another process is ignored.
@@ -73,36 +82,40 @@ func (m *Manager) Watchdog() time.Duration {
 	return m.interval
 }
 
-// Ready reports that the start, or a reload, is complete. After Stopping it does nothing.
-func (m *Manager) Ready(status string) error { return m.tell(true, "READY=1", statusLine(status)) }
+// Ready reports that the start is complete. After Stopping it does nothing.
+func (m *Manager) Ready(status string) error {
+	return m.tell(starting, ready, "READY=1", statusLine(status))
+}
 
-// Reloading reports that the process reads its configuration again. Ready ends it. After Stopping
-// it does nothing.
+// Reloaded reports that a reload is complete. Before Ready and after Stopping it does nothing.
+func (m *Manager) Reloaded(status string) error {
+	return m.tell(ready, ready, "READY=1", statusLine(status))
+}
+
+// Reloading reports that the process reads its configuration again. Reloaded ends it. Before Ready
+// and after Stopping it does nothing.
 func (m *Manager) Reloading(status string) error {
 	lines := []string{"RELOADING=1", statusLine(status)}
 	if at := monotonic(); at > 0 {
 		lines = append(lines, "MONOTONIC_USEC="+strconv.FormatInt(at.Microseconds(), 10))
 	}
-	return m.tell(true, lines...)
+	return m.tell(ready, ready, lines...)
 }
 
 // Stopping reports that the process ends.
 func (m *Manager) Stopping(status string) error {
-	if m == nil {
-		return nil
-	}
-	m.mu.Lock()
-	m.stopping = true
-	m.mu.Unlock()
-	return m.tell(false, "STOPPING=1", statusLine(status))
+	return m.tell(starting, stopping, "STOPPING=1", statusLine(status))
 }
 
 // Status shows a sentence to the operator.
-func (m *Manager) Status(status string) error { return m.tell(false, statusLine(status)) }
+func (m *Manager) Status(status string) error {
+	return m.tell(starting, starting, statusLine(status))
+}
 
-// Alive restarts the manager's watchdog, and shows a sentence to the operator.
+// Alive restarts the manager's watchdog, and shows a sentence to the operator. Before Ready and
+// after Stopping it does nothing.
 func (m *Manager) Alive(status string) error {
-	return m.tell(true, "WATCHDOG=1", statusLine(status))
+	return m.tell(ready, ready, "WATCHDOG=1", statusLine(status))
 }
 
 // statusLine returns the line of a status, on one line and of at most maxStatus bytes.
@@ -118,16 +131,18 @@ func statusLine(text string) string {
 	return "STATUS=" + text
 }
 
-// tell sends a message. One that is not for a stopping process is left out then.
-func (m *Manager) tell(running bool, lines ...string) error {
+// tell sends a message of a process whose state is at least from, and which makes it at least to.
+// All but a status alone is left out once the process stops.
+func (m *Manager) tell(from, to state, lines ...string) error {
 	if m == nil {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if running && m.stopping {
+	if m.state < from || m.state == stopping && to != starting {
 		return nil
 	}
+	m.state = max(m.state, to)
 	conn, err := net.DialUnix("unixgram", nil, m.addr)
 	if err != nil {
 		return fmt.Errorf("tell the service manager: %w", err)

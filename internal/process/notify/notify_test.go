@@ -68,7 +68,7 @@ func TestMessages(t *testing.T) {
 		}{
 			{"READY", "ready: 3 sets", m.Ready},
 			{"RELOADING", "reading the file", m.Reloading},
-			{"READY", "ready again", m.Ready},
+			{"READY", "ready again", m.Reloaded},
 			{"WATCHDOG", "12 objects", m.Alive},
 			{"STOPPING", "stopping: terminated", m.Stopping},
 		} {
@@ -87,6 +87,25 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// A signal to reload that comes before the start is complete does not complete it.
+func TestReloadDuringTheStart(t *testing.T) {
+	s := listen(t, filepath.Join(t.TempDir(), "notify"))
+	m, err := Open([]string{"NOTIFY_SOCKET=" + s.name}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{m.Status("starting"), m.Reloading("reading"), m.Reloaded("read"), m.Alive("alive"), m.Ready("ready")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"starting", "ready"} {
+		if got := s.next(); got["STATUS"] != want {
+			t.Errorf("%v", got)
+		}
+	}
+}
+
 // After Stopping nothing says that the process runs.
 func TestStoppingIsTheLastState(t *testing.T) {
 	s := listen(t, filepath.Join(t.TempDir(), "notify"))
@@ -94,7 +113,7 @@ func TestStoppingIsTheLastState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{m.Stopping("stopping"), m.Ready("ready"), m.Reloading("reading"), m.Alive("alive"), m.Status("draining")} {
+	for _, err := range []error{m.Stopping("stopping"), m.Ready("ready"), m.Reloaded("ready"), m.Reloading("reading"), m.Alive("alive"), m.Status("draining")} {
 		if err != nil {
 			t.Fatal(err)
 		}
