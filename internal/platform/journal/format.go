@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -75,4 +76,13 @@ func writeFormat(fs vfs.FS, dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// Checkpoint makes a directory with a copy of the present journal, of links to its files where the
+// disk has them.
+func (d *Disk) Checkpoint(dir string) error {
+	if err := d.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+		return err
+	}
+	return writeFormat(d.fs, dir)
 }
