@@ -17,6 +17,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -98,6 +99,9 @@ type Options struct {
 	// Reread reads the configuration file again, for each signal of Rereads. Nil: never.
 	Reread  func() (*Reread, error)
 	Rereads <-chan os.Signal
+	// Reloaded is called after each signal of Reload, ReloadBus and Rereads that was acted on. Nil:
+	// no call.
+	Reloaded func()
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
@@ -162,6 +166,9 @@ type Platform struct {
 
 // New returns a platform that has not started.
 func New(o Options) *Platform {
+	if o.Reloaded == nil {
+		o.Reloaded = func() {}
+	}
 	p := &Platform{
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
 		registry: metrics.New(), flaps: doctor.NewFlaps(), stopped: make(chan error, 1), broken: make(chan error, 1),
@@ -248,6 +255,20 @@ func (p *Platform) Totals() ingest.Totals { return p.pipeline.Metrics.Totals() }
 func (p *Platform) Objects() int {
 	n, _ := p.pipeline.Counts()
 	return n
+}
+
+// Alive returns once ingest has made a round: see [ingest.Pipeline.Alive].
+func (p *Platform) Alive(ctx context.Context) error { return p.pipeline.Alive(ctx) }
+
+// Obstacle returns why /readyz answers 503, or "". It is called once the doors are open.
+func (p *Platform) Obstacle() string { return p.api.Obstacle() }
+
+// Summary returns a sentence about the running platform.
+func (p *Platform) Summary() string {
+	if reason := p.Obstacle(); reason != "" {
+		return "not ready: " + reason
+	}
+	return fmt.Sprintf("ready: %d sets, %d objects, %d positions accepted", p.catalog.Len(), p.Objects(), p.Totals().Accepted)
 }
 
 // listenError distinguishes an address that is unavailable now, such as one in use, from an invalid
