@@ -66,6 +66,7 @@ type cli struct {
 	Wire       wireCmd       `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
 	Web        webCmd        `cmd:"" group:"service" help:"Serve the files of a directory over HTTP."`
 	Bench      lab.Bench     `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
+	Docs       docsCmd       `cmd:"" group:"about" help:"Serve the documents, which are in the binary, as pages with a search."`
 	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`
 	Version    versionCmd    `cmd:"" group:"about" help:"Show which build this is."`
 	Completion completionCmd `cmd:"" group:"about" help:"Print a completion script for a shell."`

@@ -32,6 +32,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/busd"
+	"paddock/internal/manual"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
@@ -318,7 +319,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	p.api = httpapi.New(httpapi.Config{
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
