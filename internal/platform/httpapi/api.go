@@ -53,6 +53,7 @@ type Config struct {
 	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
+	Manual  http.Handler            // the documents, below /docs/; nil: none
 	Metrics http.Handler            // nil: none
 
 	Token         string        // required of clients, as that of an administrator; "": none
@@ -320,6 +321,9 @@ func (a *API) routes() http.Handler {
 	mux.Handle("/readyz", otherMethods([]string{http.MethodGet, http.MethodHead}))
 	if a.cfg.Profile {
 		profile(mux)
+	}
+	if a.cfg.Manual != nil {
+		mux.Handle("/docs/", http.StripPrefix("/docs", a.cfg.Manual))
 	}
 	if a.cfg.UI != nil {
 		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -106,6 +106,9 @@ func getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// ready is the status without an obstacle.
+const ready = "ok"
+
 // health is an answer of /healthz or /readyz.
 type health struct {
 	Status string   `json:"status"`          // ok, or the obstacle
@@ -119,16 +122,33 @@ var getHealth = handler(func(w http.ResponseWriter, _ *http.Request) error {
 // getReady reports whether the service accepts work and has all its sets. A file that fails after
 // the start does not change that: its previous contents are served.
 func (a *API) getReady(w http.ResponseWriter, _ *http.Request) error {
+	h := a.readiness()
+	if h.Status != ready {
+		return writeJSON(w, http.StatusServiceUnavailable, h)
+	}
+	return writeJSON(w, http.StatusOK, h)
+}
+
+func (a *API) readiness() health {
 	if a.isDraining() {
-		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "draining"})
+		return health{Status: "draining"}
 	}
 	if reason := a.cfg.Pipeline.Refusing(); reason != "" {
-		return writeJSON(w, http.StatusServiceUnavailable, health{Status: reason})
+		return health{Status: reason}
 	}
 	if missing := a.files().Missing(); len(missing) > 0 {
-		return writeJSON(w, http.StatusServiceUnavailable, health{Status: "sets missing", Files: missing})
+		return health{Status: "sets missing", Files: missing}
 	}
-	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+	return health{Status: ready}
+}
+
+// Obstacle returns why /readyz answers 503, or "".
+func (a *API) Obstacle() string {
+	h := a.readiness()
+	if h.Status == ready {
+		return ""
+	}
+	return strings.Join(append([]string{h.Status}, h.Files...), " ")
 }
 
 // profile adds the profiles of net/http/pprof.
