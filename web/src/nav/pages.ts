@@ -19,7 +19,9 @@ export const pages: readonly PageEntry[] = [
   { name: "webhooks", label: "Webhooks", icon: "hook" },
   { name: "keys", label: "Keys", icon: "key" },
   { name: "devices", label: "Devices", icon: "phone" },
-  { name: "tunnel", label: "Tunnel", icon: "tunnel", first: true },
+  { name: "bus", label: "Bus", icon: "bus", first: true },
+  { name: "wire", label: "Wire", icon: "wire" },
+  { name: "tunnel", label: "Tunnel", icon: "tunnel" },
 ];
 
 /** The entry of the page at a path. Null: the path names none, as that of a server of tunnels alone. */

@@ -47,6 +47,15 @@ export class Table<T> {
     this.element.hidden = rows.length === 0;
   }
 
+  /** Marks the row whose details are shown; "" is none. */
+  mark(key: string): void {
+    for (const [each, [first]] of this.#cells) {
+      const row = first?.parentElement;
+      if (each === key) row?.setAttribute("aria-current", "true");
+      else row?.removeAttribute("aria-current");
+    }
+  }
+
   #create(row: T): HTMLElement {
     const cells = this.#columns.map(({ name, number, element }, i) =>
       h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : undefined, class: number ? "number" : undefined, "data-label": name }, element?.(row)),
