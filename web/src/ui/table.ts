@@ -5,6 +5,8 @@ import { fillKeyed, h, setText } from "../dom";
 export interface Column<T> {
   name: string;
   title?: string;
+  /** Long text: on a phone it has a line of its own. */
+  wide?: boolean;
   /** Numbers are on the right, of even width. */
   number?: boolean;
   /** What the cell says, and what it says in full when the pointer rests on it. */
@@ -57,8 +59,8 @@ export class Table<T> {
   }
 
   #create(row: T): HTMLElement {
-    const cells = this.#columns.map(({ name, number, element }, i) =>
-      h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : undefined, class: number ? "number" : undefined, "data-label": name }, element?.(row)),
+    const cells = this.#columns.map(({ name, number, wide, element }, i) =>
+      h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : undefined, class: number ? "number" : wide ? "wide" : undefined, "data-label": name }, element?.(row)),
     );
     this.#cells.set(this.#key(row), cells);
     return h("tr", {}, ...cells);

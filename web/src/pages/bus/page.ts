@@ -83,7 +83,7 @@ function connectionTable(meter: Meter): Table<BusConnection> {
       { name: "Out/s", title: "Messages delivered a second", number: true, text: ({ id }) => formatCount(meter.of(`connection out ${id}`)) },
       { name: "Pending", title: "Bytes that wait to be written", number: true, text: ({ pending_bytes }) => formatBytes(pending_bytes), state: ({ pending_bytes }) => (pending_bytes > 1 << 20 ? "away" : "") },
       { name: "Dropped", title: "Messages that it did not get, as it is slow", number: true, text: ({ dropped }) => formatCount(dropped), state: ({ dropped }) => (dropped > 0 ? "refused" : "") },
-      { name: "Subscribes to", text: subjectsText, hint: ({ subjects }) => subjects.join("\n") },
+      { name: "Subscribes to", wide: true, text: subjectsText, hint: ({ subjects }) => subjects.join("\n") },
     ],
     ({ id }) => String(id),
     true,

@@ -68,7 +68,7 @@ function createTable(address: Address, choose: (door: string) => void): Table<Do
       { name: "Outliers", title: "Too far from the position before", number: true, text: ({ outliers }) => formatCount(outliers) },
       { name: "Ignored", title: "Messages that are no positions", number: true, text: ({ ignored }) => formatCount(ignored) },
       { name: "Rejected", number: true, text: ({ rejected }) => formatCount(rejected), state: ({ rejected }) => (rejected > 0 ? "refused" : "") },
-      { name: "Last rejection", text: ({ last }) => last[0]?.reason ?? "", hint: ({ last }) => last[0]?.reason ?? "" },
+      { name: "Last rejection", wide: true, text: ({ last }) => last[0]?.reason ?? "", hint: ({ last }) => last[0]?.reason ?? "" },
     ],
     ({ name }) => name,
     true,

@@ -21,7 +21,7 @@ export function createAudit(address: Address): { element: HTMLElement; load: () 
       { name: "From", text: ({ from }) => from ?? "" },
       { name: "Change", text: ({ action }) => action },
       { name: "Of", text: ({ object }) => object, hint: ({ object }) => object },
-      { name: "Details", text: ({ detail, failed }) => (failed === undefined ? (detail ?? "") : `not made: ${failed}`), hint: ({ detail, failed }) => failed ?? detail ?? "", state: ({ failed }) => (failed === undefined ? "" : "refused") },
+      { name: "Details", wide: true, text: ({ detail, failed }) => (failed === undefined ? (detail ?? "") : `not made: ${failed}`), hint: ({ detail, failed }) => failed ?? detail ?? "", state: ({ failed }) => (failed === undefined ? "" : "refused") },
     ],
     ({ id }) => id,
     true,

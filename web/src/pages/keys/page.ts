@@ -75,7 +75,7 @@ function createTable(address: Address, choose: (key: string) => void): Table<Key
     "All keys",
     [
       { name: "Key", element: ({ name }) => itemLink(name, address.link({ key: name }), name, () => choose(name)) },
-      { name: "May", text: ({ verbs }) => verbs.join(", "), hint: ({ verbs }) => verbs.join("\n") },
+      { name: "May", wide: true, text: ({ verbs }) => verbs.join(", "), hint: ({ verbs }) => verbs.join("\n") },
       { name: "Fleets", text: ({ fleets }) => scopeText(fleets), hint: ({ fleets }) => fleets?.join("\n") ?? "" },
       { name: "Sets", text: ({ sets }) => scopeText(sets), hint: ({ sets }) => sets?.join("\n") ?? "" },
       { name: "Last use", title: "Since the server was started", text: ({ used }) => (used === undefined ? "–" : formatInstant(Date.parse(used)).slice(0, 16)), hint: ({ used }) => (used === undefined ? "Not used since the server was started" : formatInstant(Date.parse(used))) },

@@ -97,7 +97,7 @@ function createTable(address: Address, choose: (rule: string) => void, file: (id
       { name: "Rule", element: (rule) => itemLink(id(rule), address.link({ rule: id(rule) }), id(rule), () => choose(id(rule))) },
       { name: "State", text: ({ enabled }) => (enabled === false ? "off" : "on"), state: ({ enabled }) => (enabled === false ? "away" : "") },
       { name: "Set", text: (rule) => rule.set ?? "–" },
-      { name: "Tells", text: tellsText, hint: tellsText },
+      { name: "Tells", wide: true, text: tellsText, hint: tellsText },
       { name: "Fences", text: fencesText, hint: fencesText },
       { name: "Objects", text: objectsText, hint: objectsText },
       { name: "Source", text: (rule) => file(id(rule)) ?? "HTTP" },

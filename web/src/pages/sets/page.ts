@@ -82,5 +82,7 @@ function createTable(address: Address, choose: (set: string) => void): Table<Lis
 }
 
 function failingFile({ file, error }: SetSource): HTMLElement {
-  return h("li", { class: "notice bad" }, h("strong", {}, file === "." ? "The directory of sets" : file), ` ${error ?? "could not be read"}`);
+  // Errors about a place in the file begin with its name.
+  const why = error?.startsWith(`${file}:`) ? error.slice(file.length) : ` ${error ?? "could not be read"}`;
+  return h("li", { class: "notice bad" }, h("strong", {}, file === "." ? "The directory of sets" : file), why);
 }

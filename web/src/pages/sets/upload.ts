@@ -24,7 +24,7 @@ function filePicker(chosen: (file: File) => void): { element: HTMLElement; file:
   const take = (given: File | undefined): void => {
     if (!given) return;
     file = given;
-    name.textContent = given.name;
+    name.textContent = `${given.name} is chosen`;
     chosen(given);
   };
   input.addEventListener("change", () => take(input.files?.[0]));

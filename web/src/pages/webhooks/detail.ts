@@ -47,7 +47,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
     const once = secret === "" ? null : h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", () => undefined));
     const log = new Log(webhookPath(id), id, address.get("attempt"));
     const state = pairs(stateRows(value.state));
-    const tools = h("div", {}, webhookTools(value, tag, { ...actions, again: () => show(id) }));
+    const tools = h("div", { class: "tools" }, webhookTools(value, tag, { ...actions, again: () => show(id) }));
     const head = h("section", { class: "part" }, ...warnings.map((each) => h("p", { class: "warning" }, sentence(each))), state, tools);
     const settings = h("section", { class: "part" }, h("h3", {}, "Sends"), facts(value), value.file === undefined ? null : h("p", { class: "hint" }, `It is changed in the file ${value.file}.`));
     split.show(id, "Webhook", id, once, head, ...log.parts, settings, value.file === undefined ? editPart(value, tag, () => show(id), actions) : null);
@@ -71,7 +71,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
     if (!sink) return split.show(key, "Sink", id, h("p", { class: "note" }, "There is no sink of this name."));
     const log = new Log(sinkPath(id), "", address.get("attempt"));
     const state = pairs(stateRows(sink.state));
-    const tools = h("div", {}, deliveryTools(sinkPath(id), sink.state.state, actions.changed));
+    const tools = h("div", { class: "tools" }, deliveryTools(sinkPath(id), sink.state.state, actions.changed));
     const what = pairs([["Kind", sink.kind], ["To", sink.to], ["Events", sink.events]]);
     split.show(key, "Sink", id, h("section", { class: "part" }, state, tools), ...log.parts, h("section", { class: "part" }, h("h3", {}, "Sends"), what));
     let now = sink.state.state;

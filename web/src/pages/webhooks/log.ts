@@ -33,7 +33,7 @@ export class Log {
         { name: "When", text: ({ at }) => formatClock(Date.parse(at)), hint: ({ at }) => formatInstant(Date.parse(at)) },
         { name: "Outcome", text: outcomeText, hint: ({ reason }) => reason ?? "", state: ({ outcome }) => (outcome === "delivered" ? "" : "refused") },
         { name: "Events", number: true, text: ({ events }) => formatCount(events) },
-        { name: "Took", number: true, text: ({ took_ms }) => formatLatency(took_ms) },
+        { name: "Took", number: true, text: ({ took_ms }) => (took_ms < 1 ? "< 1 ms" : formatLatency(took_ms)) },
         { name: "Reason", text: ({ reason }) => reason ?? "", hint: ({ reason }) => reason ?? "" },
       ],
       ({ at, outcome, events }) => `${at} ${outcome} ${events}`,

@@ -100,7 +100,7 @@ function sinkTable(address: Address, choose: (id: string) => void): Table<Sink> 
     "All sinks",
     [
       { name: "Sink", element: ({ id }) => itemLink(id, address.link({ sink: id }), id, () => choose(id)) },
-      { name: "To", text: ({ kind, to }) => `${kind}: ${to}`, hint: ({ to, events }) => `${to}\n${events}` },
+      { name: "To", wide: true, text: ({ kind, to }) => `${kind}: ${to}`, hint: ({ to, events }) => `${to}\n${events}` },
       ...stateColumns<Sink>(({ state }) => state),
     ],
     ({ id }) => id,

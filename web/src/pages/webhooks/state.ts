@@ -12,7 +12,7 @@ export function stateRows(state: WebhookState): Pair[] {
   const rows: Pair[] = [["State", h("strong", { class: `state-word ${colour}` }, word)]];
   if (state.reason !== undefined) rows.push(["Why", state.reason]);
   if (state.disabled_at !== undefined) rows.push(["Disabled", ago(state.disabled_at)]);
-  if (state.failing_since !== undefined) rows.push(["Failing since", clockTime(state.failing_since)]);
+  if (state.failing_since !== undefined && state.failures > 0) rows.push(["Failing since", clockTime(state.failing_since)]);
   if (state.failures > 0) rows.push(["Failures", `${formatCount(state.failures)} in a row`]);
   if (state.next_attempt !== undefined) rows.push(["Next attempt", clockTime(state.next_attempt)]);
   rows.push(["Behind", plural(state.lag, "event")], ["Delivered", plural(state.delivered, "event")]);
