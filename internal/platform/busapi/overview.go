@@ -24,7 +24,7 @@ type Overview struct {
 	Figures        Figures          `json:"figures"`
 	Prefixes       []PrefixLine     `json:"prefixes"`
 	Subjects       []SubjectLine    `json:"subjects"` // the busiest ones
-	Closed         []ClosedLine     `json:"closed"`   // by reason, those that have occurred
+	Closed         []ClosedLine     `json:"closed"`   // by reason; one that never occurred is absent
 	Connections    []ConnectionLine `json:"connections"`
 	ConnectionsAll int              `json:"connections_all"` // that match, of which Connections are the first
 }

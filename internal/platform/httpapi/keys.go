@@ -18,7 +18,7 @@ type keyJSON struct {
 	Sets    []string  `json:"sets,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 	Created time.Time `json:"created,omitzero"`
-	Used    time.Time `json:"used,omitzero"` // last, since the process began
+	Used    time.Time `json:"used,omitzero"`  // last, since the process began
 	File    bool      `json:"file,omitempty"` // of the configuration file
 	Expired bool      `json:"expired,omitempty"`
 	Secret  string    `json:"secret,omitempty"` // told once, when it is made
