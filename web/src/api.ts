@@ -404,13 +404,13 @@ async function reached<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
+export async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
   const response = await reached(fetch(url, signal ? { ...init, signal } : init));
   if (!response.ok) throw await problem(response);
   return response;
 }
 
-async function json<T>(response: Promise<Response>): Promise<T> {
+export async function json<T>(response: Promise<Response>): Promise<T> {
   return reached((await response).json() as Promise<T>);
 }
 
