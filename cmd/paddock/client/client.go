@@ -26,7 +26,15 @@ type Console struct {
 // printJSON writes v to Stdout, indented.
 func (c *Console) printJSON(v any) error {
 	out := json.NewEncoder(c.Stdout)
+	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// printLine writes v to Stdout, on one line.
+func (c *Console) printLine(v any) error {
+	out := json.NewEncoder(c.Stdout)
+	out.SetEscapeHTML(false)
 	return out.Encode(v)
 }
 

@@ -2,14 +2,17 @@
 
 import type { App } from "../app";
 import { showHelp } from "./help";
+import { utc } from "./zone";
 
-export function bindKeys(app: App, actions: { search: () => void; feed: () => void }): void {
+export function bindKeys(app: App, actions: { search: () => void; feed: () => void; copyPlace: () => void }): void {
   const keys: Record<string, () => void> = {
     "/": actions.search,
     p: () => app.setPaused(!app.paused.value),
     e: actions.feed,
     m: () => document.querySelector<HTMLElement>(".maplibregl-canvas")?.focus(),
     f: () => app.map.value?.fit(),
+    c: actions.copyPlace,
+    u: () => utc.set(!utc.value),
     "?": showHelp,
     Escape: () => app.select(null),
   };
