@@ -266,6 +266,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/search":                       permit(keyring.Lookup, a.getSearch),
 		"POST /v1/search":                      permit(keyring.Lookup, a.postSearch),
 		"POST /v1/positions":                   permit(keyring.PositionsWrite, a.postPositions),
+		"GET /v1/positions":                    permit(keyring.ObjectsRead, a.getPositions),
 		"GET /v1/objects":                      permit(keyring.ObjectsRead, a.getObjects),
 		"GET /v1/objects/{id}":                 permit(keyring.ObjectsRead, a.getObject),
 		"DELETE /v1/objects/{id}":              permit(keyring.Admin, a.deleteObject),
