@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,10 +16,12 @@ import (
 )
 
 // TestSendRetries holds that positions are sent again, after the wait that is asked for, while the
-// platform has no room or its connection breaks, and that each is accepted once.
+// platform has no room or its connection breaks, and that each is accepted once. Lists of many
+// objects and events are printed to their ends.
 func TestSendRetries(t *testing.T) {
 	t.Parallel()
 	p := upKeeping(t, t.TempDir())
+	p.dock(t)
 	to, err := url.Parse(p.url)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +47,7 @@ func TestSendRetries(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "day.ndjson")
 	var text strings.Builder
 	for i := range 2500 {
-		fmt.Fprintf(&text, `{"id":"v%d","lon":1,"lat":2,"t":%d}`+"\n", i%10, 1773314200000+i)
+		fmt.Fprintf(&text, `{"id":"v%d","lon":0.5,"lat":0.5,"t":%d}`+"\n", i, 1773314200000+i)
 	}
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -55,6 +58,26 @@ func TestSendRetries(t *testing.T) {
 	}
 	if n := requests.Load(); n != 6 {
 		t.Errorf("%d requests", n)
+	}
+	for _, c := range []struct {
+		args, element string
+		n             int
+	}{
+		{"objects ls --json", `"state": `, 2500},
+		{"objects ls", "docks/dock", 2500},
+		{"objects ls --limit 1500", "docks/dock", 1500},
+		{"visits", " open ", 2500},
+		{"events ls --json", `"type":"paddock.fence.enter"`, 2500},
+		{"events ls --limit 1200", " enter docks/dock ", 1200},
+		{"events ls --last 1100", " enter docks/dock ", 1100},
+	} {
+		code, stdout, stderr := outcomeOf(t, append(strings.Fields(c.args), "--server", p.url)...)
+		if n := strings.Count(stdout, c.element); code != exitOK || n != c.n {
+			t.Errorf("%s: code %d, %d elements, want %d: %s", c.args, code, n, c.n, stderr)
+		}
+		if c.args == "objects ls --json" && !json.Valid([]byte(stdout)) {
+			t.Error("the pages are no array")
+		}
 	}
 }
 
