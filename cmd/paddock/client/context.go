@@ -57,7 +57,7 @@ func (k *contextShowCmd) Run(c *Console) error {
 	if t.key != "" {
 		key = "of " + t.keyFrom
 	}
-	_, err = fmt.Fprintf(c.Stdout, "context: %s\nplatform: %s (of %s)\nkey: %s\n", name, t.url, t.urlFrom, key)
+	_, err = fmt.Fprintf(c.Stdout, "context: %s\nplatform: %s (%s)\nkey: %s\n", name, t.url, t.urlFrom, key)
 	return err
 }
 

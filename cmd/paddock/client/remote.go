@@ -47,7 +47,7 @@ func (r *remote) send(ctx context.Context, method, path string, header http.Head
 func (t *target) send(ctx context.Context, method, path string, header http.Header, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, t.url+"/"+path, body)
 	if err != nil {
-		return nil, usagef("%s: %w", t.urlFrom, err)
+		return nil, usagef("the address %s: %w", t.urlFrom, err)
 	}
 	for name, values := range header {
 		req.Header[name] = values
@@ -60,7 +60,7 @@ func (t *target) send(ctx context.Context, method, path string, header http.Head
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: is the platform running there? --server names another address in place of that of %s", err, t.urlFrom)
+		return nil, fmt.Errorf("%w: is the platform running there? --server names another address; this one is %s", err, t.urlFrom)
 	}
 	return res, nil
 }

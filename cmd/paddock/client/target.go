@@ -21,7 +21,7 @@ const (
 
 // target is a platform, the key for it, and where both are from.
 type target struct {
-	url, urlFrom string
+	url, urlFrom string // urlFrom as "of --server"
 	key, keyFrom string // "": none
 }
 
@@ -37,10 +37,10 @@ func (r *remote) resolve() (*target, error) {
 		return nil, err
 	}
 	if c != nil {
-		t.url, t.urlFrom = c.URL, "the context "+name
+		t.url, t.urlFrom = c.URL, "of the context "+name
 	}
 	if r.Server != "" {
-		t.url, t.urlFrom = strings.TrimSuffix(r.Server, "/"), "--server"
+		t.url, t.urlFrom = strings.TrimSuffix(r.Server, "/"), "of --server"
 		if err := checkURL(t.url); err != nil {
 			return nil, usagef("--server %s: %w", r.Server, err)
 		}
