@@ -16,7 +16,7 @@ type remote struct {
 	Server  string `aliases:"url" placeholder:"URL" help:"Address of the platform, also --url (default that of the context, or http://127.0.0.1:8080)."`
 	Token   string `aliases:"key" placeholder:"TOKEN" help:"A key of the platform, or its token, also --key (default $PADDOCK_HTTP_TOKEN, or the key of the context)."`
 	KeyFile string `placeholder:"FILE" help:"File with the key, in place of --token."`
-	Context string `placeholder:"NAME" help:"Context in place of the current one, see paddock context (default $PADDOCK_CONTEXT)."`
+	Context string `placeholder:"NAME" complete:"context" help:"Context in place of the current one, see paddock context (default $PADDOCK_CONTEXT)."`
 
 	found *target `kong:"-"` // by resolve
 }

@@ -25,6 +25,17 @@ type target struct {
 	key, keyFrom string // "": none
 }
 
+// Platform returns the address of the platform of a context, and the key for it: the given one, or
+// else that of the environment or of the context.
+func Platform(context, token string) (url, key string, err error) {
+	r := &remote{Context: context, Token: token}
+	t, err := r.resolve()
+	if err != nil {
+		return "", "", err
+	}
+	return t.url, t.key, nil
+}
+
 // resolve finds the platform and the key: flags go over the environment, and that over the context.
 // The key of a context is sent to the address of that context alone.
 func (r *remote) resolve() (*target, error) {
