@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -226,7 +227,13 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 	if status.Visible() && format == string(logging.Auto) {
 		format = string(logging.Text) // the logger cannot see the terminal through the status line
 	}
-	log, err := c.LoggerOver(o.Config.Log.Level, format)
+	if format == string(logging.Auto) || format == "" {
+		format = string(logging.JSON) // there is no terminal
+	}
+	o.Log = &logging.Ring{}
+	kept := *c
+	kept.Stderr = io.MultiWriter(c.Stderr, o.Log)
+	log, err := kept.LoggerOver(o.Config.Log.Level, format)
 	if err != nil {
 		return err
 	}

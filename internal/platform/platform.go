@@ -60,6 +60,7 @@ import (
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/logging"
 	"paddock/internal/process/metrics"
 	"paddock/internal/tunneld"
 )
@@ -100,6 +101,8 @@ type Options struct {
 	// Reread reads the configuration file again, for each signal of Rereads. Nil: never.
 	Reread  func() (*Reread, error)
 	Rereads <-chan os.Signal
+	// Log keeps the last lines of Logger, for bug reports. Nil: there are none in them.
+	Log *logging.Ring
 	// Reloaded is called after each signal of Reload, ReloadBus and Rereads that was acted on. Nil:
 	// no call.
 	Reloaded func()
@@ -160,6 +163,7 @@ type Platform struct {
 	tunnel       *tunneld.Role      // nil: none
 
 	examined atomic.Pointer[doctor.Facts] // nil until everything has started
+	reread   atomic.Pointer[Reread]       // the last one that was taken over; nil: none
 	flaps    *doctor.Flaps
 	trend    doctor.Trend
 	syncs    doctor.Syncs
@@ -325,7 +329,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Doctor: p.examined.Load, Bus: p.busOverview, Wire: p.wireOverview,
+		Tunnel: p.overview(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

@@ -66,6 +66,7 @@ func (p *Platform) apply(ctx context.Context, r *Reread) error {
 		p.log.Error("a part of the configuration file is not in use", "error", err)
 	}
 	p.sources.Replace(ctx, r.Sources)
+	p.reread.Store(r)
 	p.log.Info("configuration file read again", "keys", len(r.Keys), "sources", len(r.Sources))
 	return nil
 }

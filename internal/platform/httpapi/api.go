@@ -82,6 +82,9 @@ type Config struct {
 	// most most of the connections in whose names, users or addresses find occurs; nil: none.
 	Bus, Wire func(find string, most int) any
 
+	// BugReport writes an archive for a bug report, with coordinates or without; nil: none.
+	BugReport func(ctx context.Context, w io.Writer, positions bool) error
+
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 
@@ -276,6 +279,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
 		"GET /v1/doctor":                       permit(keyring.Admin, a.getDoctor),
+		"GET /v1/bugreport":                    permit(keyring.Admin, a.getBugReport),
 		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.overview(a.cfg.Tunnel, "there is no tunnel here: the file that paddock up was given has no section tunnel")),
 		"GET /v1/bus":                          permit(keyring.Admin, a.overview(a.cfg.Bus, "there is no bus here")),

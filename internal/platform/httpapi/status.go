@@ -118,6 +118,28 @@ func (a *API) getDoctor(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, report)
 }
 
+// getBugReport answers with an archive for a bug report.
+func (a *API) getBugReport(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "positions")
+	if err != nil {
+		return err
+	}
+	if s := q.Get("positions"); s != "" && s != "0" && s != "1" {
+		return fail(http.StatusBadRequest, "query: positions %.64q: use 0 or 1", s)
+	}
+	if a.cfg.BugReport == nil {
+		return fail(http.StatusNotFound, "there is no bug report here")
+	}
+	var archive bytes.Buffer // of some bounded files, packed
+	if err := a.cfg.BugReport(r.Context(), &archive, q.Get("positions") == "1"); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/gzip")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(archive.Bytes()) // the client may be gone
+	return nil
+}
+
 // openAPI describes /v1: OpenAPI 3.1. A test checks real answers against it.
 //
 //go:embed openapi.json
