@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 
+	"paddock/cmd/paddock/output"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/logging"
 	"paddock/internal/process/notify"
@@ -47,6 +48,9 @@ func (c *console) reloads() (*lifecycle.Reloads, error) {
 	}
 	return lifecycle.NewReloads(m), nil
 }
+
+// progress shows on a terminal how far a command is.
+func (c *console) progress() *output.Progress { return output.NewProgress(c.Stderr) }
 
 // Logger returns a logger to Stderr with the level and the format of the flags.
 func (c *console) Logger() (*slog.Logger, error) {

@@ -4,16 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
+	"fmt"
 	"net/http"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
-	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/httpapi/livemap"
 	"paddock/internal/process/keyring"
 )
 
@@ -27,7 +27,6 @@ const (
 	liveEvents   = 1000    // in one frame
 	liveMessage  = 4 << 10 // bytes in one message of a client
 	livePatience = 2 * time.Second
-	liveThinned  = 20_000 // dots in one frame
 )
 
 // getLive serves the dashboard's feed: one WebSocket with positions within the client's view,
@@ -43,9 +42,9 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	conn.SetReadLimit(liveMessage)
 	c := &liveClient{
-		api: a, grant: keyring.From(r.Context()), conn: conn, known: map[uint32]uint64{},
-		requests: make(chan liveRequest), ended: make(chan struct{}),
+		api: a, grant: keyring.From(r.Context()), peer: r.RemoteAddr, conn: conn, requests: make(chan liveRequest), ended: make(chan struct{}),
 	}
+	c.viewer = livemap.NewViewer(a.cfg.Pipeline, c.grant)
 	c.serve()
 	return nil
 }
@@ -78,7 +77,8 @@ func (a *API) dropViewer() {
 
 // liveRequest is a message of a client. Absent fields change nothing.
 type liveRequest struct {
-	View   *[4]float64    `json:"view"`   // west, south, east, north: the area of positions
+	livemap.Request
+
 	Events *events.Filter `json:"events"` // selects events
 	Cursor *string        `json:"cursor"` // continue after it
 }
@@ -88,23 +88,19 @@ type liveClient struct {
 	api      *API
 	conn     *websocket.Conn
 	grant    *keyring.Grant
+	peer     string           // its address
 	requests chan liveRequest // unbuffered, from read to run
 	ended    chan struct{}    // closed when requests are no longer received
 	fault    string           // the error in a request; owned by read until serve has waited for it
 
-	view      *[4]float64   // nil: the whole world
-	unseen    events.Filter // what the key is not for is left out
-	filter    events.Filter
-	reader    *events.Reader
-	known     map[uint32]uint64 // handles with names at the client: the last frame with each
-	removed   uint64            // removed objects when the names were sent
-	fleets    map[uint32]bool   // handles of objects whose fleet is known: whether the key is for it
-	forgotten uint64            // removed objects when that began
-	frames    uint64            // frames of positions so far
-	sets      string            // the last description of the sets
-	records   []events.Record
-	dots      []track.Dot
-	frame     []byte
+	viewer  *livemap.Viewer
+	unseen  events.Filter // what the key is not for is left out
+	filter  events.Filter
+	reader  *events.Reader
+	seen    *events.Subscription // of reader
+	sets    string               // the last description of the sets
+	records []events.Record
+	frame   []byte
 }
 
 // serve talks to the client until it disconnects, or until the log ends and all of it has been
@@ -170,12 +166,19 @@ func parseLiveRequest(data []byte) (req liveRequest, err error) {
 	if req.Events != nil && req.Events.Validate() != nil {
 		return req, errors.New("events.event: there is no such event; the reference of the live feed has their names")
 	}
+	if req.Objects != nil {
+		if err := req.Objects.Validate(); err != nil {
+			return req, fmt.Errorf("objects.%w", err)
+		}
+	}
 	return req, nil
 }
 
-func (c *liveClient) run(ctx context.Context) error {
+func (c *liveClient) run(ctx context.Context) (err error) {
 	log := c.api.cfg.Log
 	c.reader = log.Reader(log.Latest(), c.filter)
+	c.seen = log.Subscribe(c.reader, "dashboard", c.peer)
+	defer func() { c.seen.End(err) }()
 	c.records = make([]events.Record, 0, liveEvents)
 	if err := c.greet(ctx); err != nil {
 		return err
@@ -230,13 +233,12 @@ func (c *liveClient) greet(ctx context.Context) error {
 }
 
 func (c *liveClient) obey(req liveRequest) error {
-	if req.View != nil {
-		c.view = req.View
-	}
+	c.viewer.Obey(&req.Request)
 	if req.Events != nil {
 		c.filter = *req.Events
 		c.filter.Sees = c.unseen.Sees
 		c.reader = c.api.cfg.Log.Reader(c.reader.Position(), c.filter)
+		c.seen.Follow(c.reader)
 	}
 	if req.Cursor == nil {
 		return nil
@@ -251,6 +253,7 @@ func (c *liveClient) obey(req liveRequest) error {
 		})
 	}
 	c.reader = c.api.cfg.Log.Reader(after, c.filter)
+	c.seen.Follow(c.reader)
 	return nil
 }
 
@@ -302,7 +305,11 @@ func (c *liveClient) sendEvents() error {
 			}
 			b = records[i].JSON.Append(b)
 		}
-		c.frame = append(b, "]}"...)
+		b = append(b, ']')
+		if c.viewer.FiltersStates() {
+			b = c.appendStates(b, records)
+		}
+		c.frame = append(b, '}')
 		if err := c.write(websocket.MessageText, c.frame); err != nil {
 			return err
 		}
@@ -319,24 +326,38 @@ func (c *liveClient) sendSets() error {
 	return c.write(websocket.MessageText, b)
 }
 
+// appendStates appends the states of the events' objects, for a client that shows objects in some
+// states only.
+func (c *liveClient) appendStates(b []byte, records []events.Record) []byte {
+	b = append(b, `,"states":[`...)
+	for i := range records {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		state := track.Unknown
+		if d, ok := c.api.cfg.Pipeline.Dot(records[i].Fleet, records[i].Object); ok {
+			state = d.State
+		}
+		b = strconv.AppendInt(b, int64(state), 10)
+	}
+	return append(b, ']')
+}
+
 func (c *liveClient) sendDots() error {
-	at, all := c.api.live.dots()
-	c.dots = c.dots[:0]
-	for i := range all {
-		if inView(c.view, &all[i]) {
-			c.dots = append(c.dots, all[i])
+	named, frame := c.viewer.Draw(c.api.live.dots())
+	if frame == nil {
+		return nil
+	}
+	if len(named) > 0 {
+		names := make([][3]any, 0, len(named))
+		for _, n := range named {
+			names = append(names, [3]any{n.Handle, n.Fleet, n.ID})
+		}
+		if err := c.send(map[string]any{"type": "names", "names": names}); err != nil {
+			return err
 		}
 	}
-	c.dots = c.own(c.dots)
-	thinned := len(c.dots) > liveThinned
-	if thinned {
-		c.dots = thin(c.dots, liveThinned)
-	}
-	if err := c.sendNames(); err != nil {
-		return err
-	}
-	c.frame = appendDots(c.frame[:0], at, c.dots, thinned)
-	return c.write(websocket.MessageBinary, c.frame)
+	return c.write(websocket.MessageBinary, frame)
 }
 
 // figures returns the figures of the last second. Those of other fleets and sets are not for a key
@@ -346,67 +367,14 @@ func (c *liveClient) figures() liveFigures {
 	if !c.grant.Limited() && c.grant.Can(keyring.EventsRead) && c.grant.Can(keyring.ObjectsRead) {
 		return f
 	}
-	own := liveFigures{Type: f.Type, T: f.T, Objects: len(c.dots)}
+	own := liveFigures{Type: f.Type, T: f.T}
+	own.Objects, own.Silent = c.viewer.Counts()
 	for s := range c.api.cfg.Catalog.All() {
 		if c.grant.Set(s.Name()) {
 			own.Fences += s.Snapshot().Len()
 		}
 	}
 	return own
-}
-
-// own returns the dots of the fleets that the key is for.
-func (c *liveClient) own(dots []track.Dot) []track.Dot {
-	if !c.grant.OfFleets() {
-		return dots
-	}
-	if n := c.api.cfg.Pipeline.Removed(); c.fleets == nil || n != c.forgotten || len(c.fleets) > 2*len(dots)+sparedNames {
-		c.forgotten, c.fleets = n, map[uint32]bool{} // handles may have been reused
-	}
-	var unknown []uint32
-	for i := range dots {
-		if _, ok := c.fleets[dots[i].Handle]; !ok {
-			unknown = append(unknown, dots[i].Handle)
-		}
-	}
-	for _, n := range c.api.cfg.Pipeline.Names(nil, unknown) {
-		c.fleets[n.Handle] = c.grant.Fleet(n.Fleet)
-	}
-	return slices.DeleteFunc(dots, func(d track.Dot) bool { return !c.fleets[d.Handle] })
-}
-
-// sparedNames are kept beyond twice the number of the last frame, so that few frames search for
-// names to forget.
-const sparedNames = 1024
-
-// sendNames sends the names for handles that the previous frame did not have. An object that
-// returns to the view is named again, so that neither side remembers all objects that were ever in
-// view.
-func (c *liveClient) sendNames() error {
-	var unknown []uint32
-	c.frames++
-	if n := c.api.cfg.Pipeline.Removed(); n != c.removed { // handles may have been reused
-		c.removed = n
-		clear(c.known)
-	}
-	for i := range c.dots {
-		h := c.dots[i].Handle
-		if last, ok := c.known[h]; !ok || last != c.frames-1 {
-			unknown = append(unknown, h)
-		}
-		c.known[h] = c.frames
-	}
-	if len(c.known) > 2*len(c.dots)+sparedNames {
-		maps.DeleteFunc(c.known, func(_ uint32, last uint64) bool { return last != c.frames })
-	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	names := make([][3]any, 0, len(unknown))
-	for _, n := range c.api.cfg.Pipeline.Names(make([]ingest.Named, 0, len(unknown)), unknown) {
-		names = append(names, [3]any{n.Handle, n.Fleet, n.ID})
-	}
-	return c.send(map[string]any{"type": "names", "names": names})
 }
 
 func (c *liveClient) send(v any) error {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"paddock/fence/geometry"
 	"paddock/fence/track"
 )
 
@@ -55,6 +54,7 @@ type liveFrame struct {
 	Demo    bool
 	Names   [][3]any
 	Events  []cloudEvent
+	States  []int
 	Count   *int
 	Reason  string
 	Sets    []setJSON
@@ -70,7 +70,11 @@ type dots struct {
 	thinned bool
 	at      float64
 	dots    []dot
+	cells   []cell
 }
+
+// cell is a place with its number of objects.
+type cell struct{ objects, silent int }
 
 type dot struct {
 	handle       uint32
@@ -89,15 +93,26 @@ func (v *viewer) frame() (f liveFrame) {
 	}
 	le := binary.LittleEndian
 	count := le.Uint32(data[4:])
-	if len(data) != 16+16*int(count) || data[0] != 1 || data[1] > 1 || data[2] != 0 || data[3] != 0 {
+	cells := data[0] == 2
+	if len(data)%16 != 0 || len(data) < 16+16*int(count) || !cells && len(data) != 16+16*int(count) || data[0] > 2 || data[1] > 1 || data[2] != 0 || data[3] != 0 {
 		v.Fatalf("frame of %d bytes, header %x", len(data), data[:16])
 	}
 	d := &dots{thinned: data[1] == 1, at: math.Float64frombits(le.Uint64(data[8:]))}
-	for b := data[16:]; len(b) > 0; b = b[16:] {
+	data = data[16:]
+	if cells {
+		for b := data[:16*count]; len(b) > 0; b = b[16:] {
+			d.cells = append(d.cells, cell{int(le.Uint32(b[8:])), int(le.Uint32(b[12:]))})
+		}
+		data = data[16*count:]
+	}
+	for b := data; len(b) > 0; b = b[16:] {
 		d.dots = append(d.dots, dot{
 			le.Uint32(b), float64(int32(le.Uint32(b[4:]))) / 1e7, float64(int32(le.Uint32(b[8:]))) / 1e7,
 			le.Uint16(b[12:]), b[14], b[15],
 		})
+	}
+	if cells {
+		return liveFrame{Type: "cells", dots: d}
 	}
 	return liveFrame{Type: "dots", dots: d}
 }
@@ -386,23 +401,75 @@ func TestLiveFeedsAreCutInTheEnd(t *testing.T) {
 	tw.problem(tw.get("/v1/live"), 503, "shutting down")
 }
 
-func TestThinning(t *testing.T) {
-	all := make([]track.Dot, 10_000)
-	for i := range all {
-		all[i] = track.Dot{Handle: uint32(i), Point: geometry.Point{Lon: float64(i) / 100}}
+// The filter of objects acts before the bounds of a frame, and with it events have states.
+func TestLiveObjectFilter(t *testing.T) {
+	tw := newTown(t, options{})
+	v := tw.live()
+	tw.expect(tw.post("/v1/positions", fmt.Sprintf(`[{"id":"Bus-1","fleet":"red","lon":1,"lat":1,"t":%d,"speed":9},
+		{"id":"bus-2","fleet":"blue","lon":1,"lat":1,"t":%[1]d,"speed":0},{"id":"tram-1","fleet":"red","lon":1,"lat":1,"t":%[1]d,"speed":0}]`, tw.begun)), 200, "")
+	for request, want := range map[string]int{
+		`{"fleet":"red"}`:                            2,
+		`{"states":["dwelling","silent"]}`:           2,
+		`{"text":"BUS"}`:                             2,
+		`{"text":"1 red"}`:                           2,
+		`{"fleet":"red","text":"bus"}`:               1,
+		`{"fleet":"green"}`:                          0,
+		`{"fleet":"red","states":["moving"]}`:        1,
+		`{"states":["silent"],"fleet":"","text":""}`: 0,
+		`{}`: 3,
+	} {
+		v.ask(`{"objects":` + request + `}`)
+		v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == want })
 	}
-	kept := thin(append([]track.Dot(nil), all...), 3000)
-	again := thin(append([]track.Dot(nil), all[:9999]...), 3000)
-	if len(kept) > 3000 || len(kept) < 2000 {
-		t.Errorf("kept %d", len(kept))
+	v.ask(`{"objects":{"states":["moving"]}}`)
+	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == 1 })
+	v.ask(`{"cursor":"run1-0"}`)
+	tw.expect(tw.post("/v1/positions", fmt.Sprintf(`{"id":"bus-2","fleet":"blue","lon":-1.25,"lat":5.5,"t":%d,"speed":0}`, tw.begun+1000)), 200, "")
+	v.until("events", func(f liveFrame) bool {
+		return len(f.Events) > 0 && len(f.States) == len(f.Events) && f.States[0] == int(track.Dwelling)
+	})
+	v.ask(`{"objects":{"states":["asleep"]}}`)
+	if status, reason := v.closed(); status != websocket.StatusInvalidFramePayloadData || !strings.HasPrefix(reason, `objects.states: "asleep"`) {
+		t.Errorf("closed with %d %q", status, reason)
 	}
-	for i := range again {
-		if again[i].Handle != kept[i].Handle {
-			t.Fatal("other dots in the next frame")
+}
+
+// More objects than a screen can show are sent as numbers in cells, to a client that can show them.
+func TestLiveCells(t *testing.T) {
+	const n = 5_001
+	tw := newTown(t, options{})
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"id\":\"v%d\",\"lon\":%g,\"lat\":1}\n", i, 1+float64(i%10)/1000)
+	}
+	tw.expect(tw.send(request{method: http.MethodPost, path: "/v1/positions", body: b.String(), headers: []string{"Content-Type", "application/x-ndjson"}}), 200, "")
+	v := tw.live()
+	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == n }) // a client without cells
+	v.ask(`{"cell":10,"single":{"fleet":"default","id":"v7"}}`)
+	f := v.until("cells", nil).dots
+	total := 0
+	for _, c := range f.cells {
+		total += c.objects
+	}
+	if total != n || len(f.cells) > 4 || len(f.dots) != 1 || f.dots[0].lon != 1.007 {
+		t.Errorf("%d objects in %d cells, and %v", total, len(f.cells), f.dots)
+	}
+	v.ask(`{"objects":{"text":"v123"}}`) // few enough again
+	v.until("dots", func(f liveFrame) bool { return len(f.dots.dots) == 11 })
+}
+
+func TestLateInTheLastMinute(t *testing.T) {
+	var m lastMinute
+	begun := time.UnixMilli(0)
+	for i, want := range []uint64{0, 3, 6, 9} { // 3 a second
+		if got := m.add(begun.Add(time.Duration(i)*time.Second), uint64(100+3*i)); got != want {
+			t.Errorf("after %d s: %d, want %d", i, got, want)
 		}
 	}
-	b := appendDots(nil, time.UnixMilli(1), kept, true)
-	if b[1] != flagThinned {
-		t.Error("not told")
+	if got := m.add(begun.Add(62*time.Second), 109); got != 3 {
+		t.Errorf("%d of the last minute", got)
+	}
+	if got := m.add(begun.Add(time.Hour), 109); got != 0 {
+		t.Errorf("%d after an hour", got)
 	}
 }

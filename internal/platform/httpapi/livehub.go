@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/binary"
 	"math"
 	"runtime"
 	"sync"
@@ -21,6 +20,27 @@ type liveHub struct {
 	figures liveFigures
 	counted time.Time
 	totals  ingest.Totals
+	late    lastMinute
+}
+
+// lastMinute holds a count at each of the last seconds in which there was a viewer.
+type lastMinute struct {
+	at    [60]time.Time
+	count [60]uint64
+	next  int
+}
+
+// add notes the count at a time, and returns how much was added to it within the minute before.
+func (m *lastMinute) add(now time.Time, count uint64) uint64 {
+	m.at[m.next], m.count[m.next] = now, count
+	m.next = (m.next + 1) % len(m.at)
+	before := count
+	for i, at := range m.at {
+		if !at.IsZero() && now.Sub(at) <= time.Minute {
+			before = min(before, m.count[i])
+		}
+	}
+	return count - before
 }
 
 func newLiveHub(cfg *Config) *liveHub { return &liveHub{cfg: cfg} }
@@ -44,6 +64,7 @@ type liveFigures struct {
 	EventsPerSec    float64  `json:"events_per_s"`
 	Objects         int      `json:"objects"`
 	Silent          int      `json:"silent"`
+	Late            uint64   `json:"late"` // positions in the last minute
 	Fences          int      `json:"fences"`
 	EventP99Ms      *float64 `json:"event_p99_ms"` // nil: there was no event
 	MemoryBytes     uint64   `json:"memory_bytes"`
@@ -78,6 +99,7 @@ func (h *liveHub) stats() liveFigures {
 		ms := float64(t.EventP99.Microseconds()) / 1000
 		f.EventP99Ms = &ms
 	}
+	f.Late = h.late.add(now, t.Late)
 	f.Objects, f.Silent = h.cfg.Pipeline.Counts()
 	for s := range h.cfg.Catalog.All() {
 		f.Fences += s.Snapshot().Len()
@@ -87,68 +109,4 @@ func (h *liveHub) stats() liveFigures {
 	f.MemoryBytes = m.Sys - m.HeapReleased
 	h.figures, h.totals, h.counted = f, t, now
 	return f
-}
-
-// A frame of positions: a header of 16 bytes, then a record of 16 bytes for each
-// object, all little-endian. docs/reference/live.md has the layout.
-const (
-	frameDots    = 1
-	flagThinned  = 1
-	noHeading    = math.MaxUint16
-	noSpeed      = math.MaxUint8
-	centidegrees = 100
-)
-
-func appendDots(b []byte, at time.Time, dots []track.Dot, thinned bool) []byte {
-	flags := byte(0)
-	if thinned {
-		flags = flagThinned
-	}
-	le := binary.LittleEndian
-	b = append(b, frameDots, flags, 0, 0)
-	b = le.AppendUint32(b, uint32(len(dots)))
-	b = le.AppendUint64(b, math.Float64bits(float64(at.UnixMilli())))
-	for i := range dots {
-		d := &dots[i]
-		heading, speed := uint16(noHeading), byte(noSpeed)
-		if d.Heading.Known {
-			heading = uint16(math.Round(float64(d.Heading.Value)*centidegrees)) % (360 * centidegrees)
-		}
-		if d.Speed.Known {
-			speed = byte(min(d.Speed.Value, noSpeed-1))
-		}
-		b = le.AppendUint32(b, d.Handle)
-		b = le.AppendUint32(b, uint32(int32(math.Round(d.Point.Lon*1e7))))
-		b = le.AppendUint32(b, uint32(int32(math.Round(d.Point.Lat*1e7))))
-		b = le.AppendUint16(b, heading)
-		b = append(b, byte(d.State), speed)
-	}
-	return b
-}
-
-// inView reports whether a dot lies in a view, which may cross the antimeridian.
-func inView(v *[4]float64, d *track.Dot) bool {
-	if v == nil {
-		return true
-	}
-	west, south, east, north := v[0], v[1], v[2], v[3]
-	if d.Point.Lat < south || d.Point.Lat > north {
-		return false
-	}
-	if west <= east {
-		return d.Point.Lon >= west && d.Point.Lon <= east
-	}
-	return d.Point.Lon >= west || d.Point.Lon <= east
-}
-
-// thin keeps about n dots, the same ones from frame to frame.
-func thin(dots []track.Dot, n int) []track.Dot {
-	every := uint32((len(dots) + n - 1) / n)
-	kept := dots[:0]
-	for i := range dots {
-		if dots[i].Handle%every == 0 {
-			kept = append(kept, dots[i])
-		}
-	}
-	return kept
 }

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// format is the version of the keys and values below. A program reads its own and older ones.
+	// Format is the version of the keys and values below. A program reads its own and older ones.
 	// Since 2 there are pieces of lost events, since 3 events about several objects. A new format
 	// of the store raises it too.
-	format = 3
+	Format = 3
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
 	// sublevels is the number of levels of new files from which on they are merged. Most records
@@ -185,7 +185,7 @@ func (d *Disk) begin(readOnly bool) error {
 	case errors.Is(err, ErrNotFound): // it is empty
 	case err != nil:
 		return err
-	case n <= 0 || stored > format:
+	case n <= 0 || stored > Format:
 		return newer(d.dir, stored)
 	}
 	if !readOnly {
@@ -193,8 +193,8 @@ func (d *Disk) begin(readOnly bool) error {
 			return err
 		}
 	}
-	if stored < format && !readOnly {
-		if err := d.Put(Value{"format", binary.AppendUvarint(nil, format)}); err != nil {
+	if stored < Format && !readOnly {
+		if err := d.Put(Value{"format", binary.AppendUvarint(nil, Format)}); err != nil {
 			return err
 		}
 	}

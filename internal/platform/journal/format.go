@@ -41,19 +41,19 @@ func storedFormat(fs vfs.FS, dir string) uint64 {
 func CheckFormat(dir string) error { return checkFormat(vfs.Default, dir) }
 
 func checkFormat(fs vfs.FS, dir string) error {
-	if n := storedFormat(fs, dir); n > format {
+	if n := storedFormat(fs, dir); n > Format {
 		return newer(dir, n)
 	}
 	return nil
 }
 
 func newer(dir string, n uint64) error {
-	return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use the newer program, or restore a backup of this one", ErrNewer, dir, n, format)
+	return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use the newer program, or restore a backup of this one", ErrNewer, dir, n, Format)
 }
 
 // writeFormat writes the file, durably, if it is not right.
 func writeFormat(fs vfs.FS, dir string) error {
-	if storedFormat(fs, dir) == format {
+	if storedFormat(fs, dir) == Format {
 		return nil
 	}
 	next := filepath.Join(dir, formatFile+".next")
@@ -61,7 +61,7 @@ func writeFormat(fs vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write([]byte(formatText(format)))
+	_, err = f.Write([]byte(formatText(Format)))
 	if err == nil {
 		err = f.Sync()
 	}

@@ -307,7 +307,7 @@ func TestOneProcessAtATime(t *testing.T) {
 func TestANewerFormatIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, Options{Dir: dir})
-	ok(t, j.Put(Value{"format", []byte{format + 1}}))
+	ok(t, j.Put(Value{"format", []byte{Format + 1}}))
 	ok(t, j.Close())
 	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrNewer) {
 		t.Errorf("error %v", err)
@@ -321,11 +321,11 @@ func TestADowngradeWritesNothing(t *testing.T) {
 	_, err := j.Append([]byte("record"))
 	ok(t, err)
 	ok(t, j.Close())
-	ok(t, os.WriteFile(filepath.Join(dir, formatFile), []byte(formatText(format+1)), 0o600))
+	ok(t, os.WriteFile(filepath.Join(dir, formatFile), []byte(formatText(Format+1)), 0o600))
 	before := contents(t, dir)
 	for _, readOnly := range []bool{true, false} {
 		_, err := Open(Options{Dir: dir, ReadOnly: readOnly})
-		if want := fmt.Sprintf("%s has format %d, and this program reads up to %d: use the newer program", dir, format+1, format); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("%s has format %d, and this program reads up to %d: use the newer program", dir, Format+1, Format); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -356,7 +356,7 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestTheFormatFileIsMended(t *testing.T) {
 	dir := t.TempDir()
 	file, copied := filepath.Join(dir, formatFile), filepath.Join(t.TempDir(), "copy")
-	for _, damaged := range []string{"", "format 9\n", strings.Replace(formatText(format), fmt.Sprint(format), fmt.Sprint(format+4), 1), formatText(format) + "x", formatText(format - 1)} {
+	for _, damaged := range []string{"", "format 9\n", strings.Replace(formatText(Format), fmt.Sprint(Format), fmt.Sprint(Format+4), 1), formatText(Format) + "x", formatText(Format - 1)} {
 		if damaged != "" {
 			ok(t, os.WriteFile(file, []byte(damaged), 0o600))
 		}
@@ -366,7 +366,7 @@ func TestTheFormatFileIsMended(t *testing.T) {
 		}
 		ok(t, j.Close())
 		for _, path := range []string{file, filepath.Join(copied, formatFile)} {
-			if text, err := os.ReadFile(path); err != nil || string(text) != formatText(format) {
+			if text, err := os.ReadFile(path); err != nil || string(text) != formatText(Format) {
 				t.Errorf("%q became %q, %v", damaged, text, err)
 			}
 		}
@@ -378,11 +378,11 @@ func TestTheFormatFileIsMended(t *testing.T) {
 func TestAnOlderFormatIsRaised(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, Options{Dir: dir})
-	ok(t, j.Put(Value{"format", []byte{format - 1}}))
+	ok(t, j.Put(Value{"format", []byte{Format - 1}}))
 	ok(t, j.Close())
 	for _, readOnly := range []bool{true, false} {
 		j := open(t, Options{Dir: dir, ReadOnly: readOnly})
-		if v, err := j.Get("format"); err != nil || (v[0] == format) == readOnly {
+		if v, err := j.Get("format"); err != nil || (v[0] == Format) == readOnly {
 			t.Errorf("read only %v: format %d, %v", readOnly, v, err)
 		}
 		ok(t, j.Close())

@@ -8,6 +8,8 @@ const keys: [keys: string[], what: string][] = [
   [["e"], "Go to the feed"],
   [["m"], "Go to the map"],
   [["f"], "Show all sets"],
+  [["c"], "Copy latitude and longitude under the pointer"],
+  [["u"], "Show times in UTC, or in your zone"],
   [["+", "−"], "Zoom, on the map"],
   [["←", "↑", "→", "↓"], "Move, on the map"],
   [["Esc"], "Close the details, or clear the search"],
