@@ -1,6 +1,7 @@
 // App: the state that the parts of the page share. Parts watch it and change it; they do not know each other.
 
-import type { FenceEvent, Gap, Hello, Stats } from "./api";
+import type { Map as GLMap } from "maplibre-gl";
+import type { FenceEvent, Gap, Grant, Hello, Stats } from "./api";
 import type { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
 import { Catalog } from "./model/catalog";
@@ -23,6 +24,8 @@ export interface MapActions {
   /** Where a place is on the map, in CSS pixels, for tests. */
   project(lon: number, lat: number): { x: number; y: number };
   statistics(): MapStatistics;
+  /** The map itself, for drawing on it. */
+  readonly gl: GLMap;
 }
 
 export interface MapStatistics {
@@ -71,6 +74,12 @@ export class App {
   readonly map = new Signal<MapActions | null>(null);
   /** Where the selected event happened. */
   readonly marked = new Signal<readonly [lon: number, lat: number] | null>(null);
+  /** What the key of this browser permits; null: that is not known. */
+  readonly grant = new Signal<Grant | null>(null);
+  /** Whether a fence is being drawn or edited: the map's pointer works for that then. */
+  readonly editing = new Signal(false);
+  /** A sentence for screen readers, told at once. */
+  readonly said = new Signal("");
   connection!: Connection;
 
   /** Shows the details of something; null closes them. Selecting an object also follows it. */

@@ -10,6 +10,7 @@ import "./style/nav.css";
 import type { LiveMessage } from "./api";
 import { fetchEvents, isFenceEvent } from "./api";
 import { App } from "./app";
+import { startDrawing } from "./draw/start";
 import { exposeState } from "./hook";
 import { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
@@ -121,6 +122,7 @@ function start(): void {
     app.feed.setFilter(now.filter);
     app.feedTick.update((n) => n + 1);
   });
+  void startDrawing(app);
   bindLocation(app.view);
   const layout = buildPage(app);
   exposeState(app);

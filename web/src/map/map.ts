@@ -351,6 +351,10 @@ class MapView implements MapActions {
     return { x, y };
   }
 
+  get gl(): GLMap {
+    return this.#map;
+  }
+
   statistics(): MapStatistics {
     return {
       complete: this.#fences.complete && this.#map.areTilesLoaded(),
