@@ -21,6 +21,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +39,7 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doctor"
 	"paddock/internal/platform/doors"
 	"paddock/internal/platform/doors/source"
 	"paddock/internal/platform/events"
@@ -151,13 +153,18 @@ type Platform struct {
 	wireFiles    *certificate.Files // of wireTLS; nil: none
 	tickets      *handshake.Tickets // of wireTLS, nil: none
 	tunnel       *tunneld.Role      // nil: none
+
+	examined atomic.Pointer[doctor.Facts] // nil until everything has started
+	flaps    *doctor.Flaps
+	trend    doctor.Trend
+	syncs    doctor.Syncs
 }
 
 // New returns a platform that has not started.
 func New(o Options) *Platform {
 	p := &Platform{
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
-		registry: metrics.New(), stopped: make(chan error, 1), broken: make(chan error, 1),
+		registry: metrics.New(), flaps: doctor.NewFlaps(), stopped: make(chan error, 1), broken: make(chan error, 1),
 	}
 	p.busNow = busSource{config: o.Config, file: o.Bus}
 	open := tunneld.OpenFiles()
@@ -202,6 +209,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
 		{Name: "sources", Start: p.openSources, Run: p.runSources, Drain: p.closeSources},
 		{Name: "settings", Run: p.followFile}, // of all services above
+		{Name: "examination", Start: p.openExamination, Run: p.followTrend},
 	} {
 		g.Add(s)
 	}
@@ -259,7 +267,7 @@ var otherAddress = map[string]string{
 func (p *Platform) startIngest(context.Context) error {
 	local := p.bus.Local("events")
 	p.congested = local.Congested
-	p.pipeline.Start(busapi.NewPublisher(p.events, local, p.registry, p.log))
+	p.pipeline.Start(p.flaps.Publishing(busapi.NewPublisher(p.events, local, p.registry, p.log)))
 	registerPipeline(p.registry, p.pipeline, p.events)
 	return p.pipeline.Settle()
 }
@@ -295,7 +303,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(),
+		Tunnel: p.overview(), Doctor: p.examined.Load,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

@@ -116,7 +116,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		open = journal.Open
 	}
 	p.journal, err = open(journal.Options{
-		Dir: journalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()) },
+		Dir: journalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
 		Fatal: func(err error) {
 			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
 			os.Exit(exitJournal)

@@ -272,6 +272,7 @@ describe("editing", () => {
       await screenshot(page, "draw-crosshair");
       await page.keyboard.press("ArrowUp");
       await page.keyboard.press("Enter");
+      await page.waitForFunction(() => document.activeElement.id === "draw-title");
       await save(page, "By keys");
       const [ring] = (await stored("sites", "by-keys")).geometry.coordinates;
       assert.equal(ring.length, 4);
@@ -292,6 +293,26 @@ describe("editing", () => {
       const { fences } = await send("GET", "v1/search?lon=13.407&lat=52.485&set=yards");
       assert.deepEqual(fences, []);
     }));
+
+  it("edits a fence of a set that is drawn from tiles as exactly as it is", async () => {
+    const precise = (id, west) => feature(id, `No. ${id}`, square(west, 52.60000000001, 0.0000123456789));
+    const features = [precise("7", 13.43000000003), ...Array.from({ length: 2600 }, (_, i) => feature(`s${i}`, `S${i}`, square(13.4 + (i % 50) / 1000, 52.6 + Math.floor(i / 50) / 1000, 0.0005)))];
+    await send("PUT", "v1/sets/many", { type: "FeatureCollection", features });
+    try {
+      await withPage("at=13.43,52.6,13&edit=many/7", async (page) => {
+        await panel(page).locator("summary", { hasText: "Points" }).click();
+        await panel(page).locator(".draw-vertices button").nth(1).click();
+        await panel(page).getByLabel("Latitude").fill("52.59");
+        await action(page, "Save").click();
+        await panel(page).waitFor({ state: "hidden" });
+        const [was, is] = [features[0].geometry.coordinates[0], (await stored("many", "7")).geometry.coordinates[0]];
+        assert.equal(is[1][1], 52.59);
+        for (const i of [0, 2, 3, 4]) assert.deepEqual(is[i], was[i]);
+      });
+    } finally {
+      await send("DELETE", "v1/sets/many");
+    }
+  });
 
   it("copies a fence to another set", () =>
     withPage(`${view}&fence=yards/south`, async (page) => {
@@ -381,6 +402,15 @@ describe("what is in the way", () => {
       const answer = await fetch(new URL("v1/sets/sites/fences/gate-copy", server.url));
       assert.equal(answer.status, 404);
       await page.waitForFunction(() => !window.paddock.state().view.selection);
+
+      await begin(page, "Line");
+      await page.mouse.click(700, 450);
+      await panel(page).locator(".draw-stage").getByText("Place the next point.").waitFor();
+      const asked = page.waitForEvent("dialog");
+      await page.close({ runBeforeUnload: true });
+      const question = await asked;
+      assert.equal(question.type(), "beforeunload");
+      await question.accept();
     }));
 });
 

@@ -189,6 +189,9 @@ export interface FenceEvent {
   type: string;
   subject: string;
   time: string;
+  /** W3C Trace Context of the request whose position caused the event. */
+  traceparent?: string;
+  tracestate?: string;
   datacontenttype: "application/json";
   data: EventData;
 }
@@ -218,6 +221,8 @@ export interface Stats {
   events_per_s: number;
   objects: number;
   silent: number;
+  /** Positions of the last minute that were older than their object's last one; absent at an older server. */
+  late?: number;
   fences: number;
   /** null: no event in the last seconds. */
   event_p99_ms: number | null;
@@ -231,6 +236,8 @@ export interface Events {
   type: "events";
   cursor: string;
   events: FenceEvent[];
+  /** While states are filtered: the state of each event's object when the event was sent. */
+  states?: number[];
 }
 
 /** Events that this client will never get; the server may not know how many. */
@@ -338,9 +345,21 @@ export type LiveMessage = Hello | Names | Stats | Events | Gap | SetsChanged;
 
 export type Bounds = [west: number, south: number, east: number, north: number];
 
+export interface ObjectFilter {
+  fleet: string;
+  states: readonly string[];
+  text: string;
+}
+
 /** A request to the live feed; absent fields leave their settings unchanged. */
 export interface LiveRequest {
   view?: Bounds;
+  /** Only these objects. */
+  objects?: ObjectFilter;
+  /** The level of the cells that the page can show: squares of Web Mercator, 1/2^cell of the world wide. */
+  cell?: number;
+  /** An object that is sent beside cells. */
+  single?: { fleet: string; id: string };
   cursor?: string;
 }
 
@@ -459,6 +478,27 @@ export function tilesURL(set: string, version: string): string {
 export async function fetchHolders(set: string, lon: number, lat: number): Promise<string[]> {
   const answer = await json<{ fences: { id: string }[] }>(request(apiURL("v1/search", { set, lon, lat })));
   return answer.fences.map(({ id }) => id);
+}
+
+/** A past position: its place and Unix ms. */
+export interface PastPosition {
+  lon: number;
+  lat: number;
+  t: number;
+}
+
+/** The positions of an object from a time to another, Unix ms; none if the server keeps no history. */
+export async function fetchTrack(fleet: string, id: string, from: number, to: number, signal?: AbortSignal): Promise<PastPosition[]> {
+  const query = { fleet, from: new Date(from).toISOString(), to: new Date(to).toISOString(), format: "ndjson", limit: 500 };
+  const url = apiURL(`v1/objects/${encodeURIComponent(id)}/track`, query);
+  const text = await reached((await request(url, signal)).text());
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => {
+      const { lon, lat, t } = JSON.parse(line) as { lon: number; lat: number; t: string | number };
+      return { lon, lat, t: new Date(t).getTime() };
+    });
 }
 
 export interface ObjectQuery {

@@ -6,6 +6,7 @@ import type { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
 import { Catalog } from "./model/catalog";
 import { Feed } from "./model/feed";
+import { Fleets } from "./model/fleets";
 import { Objects } from "./model/objects";
 import { Trails } from "./model/trails";
 import { Signal } from "./signal";
@@ -23,15 +24,34 @@ export interface MapActions {
   drawn(): DrawnObject[];
   /** Where a place is on the map, in CSS pixels, for tests. */
   project(lon: number, lat: number): { x: number; y: number };
+  /** The place in the middle of the map. */
+  center(): readonly [lon: number, lat: number];
   statistics(): MapStatistics;
   /** The map itself, for drawing on it. */
   readonly gl: GLMap;
+}
+
+/** The place of the selected event. */
+export interface Marked {
+  lon: number;
+  lat: number;
+  /** Unix ms. */
+  t: number;
+  object: { fleet: string; id: string } | null;
+  /** The place before it, if the event has one. */
+  before: readonly [lon: number, lat: number] | null;
 }
 
 export interface MapStatistics {
   /** Whether everything that is in view has been drawn. */
   complete: boolean;
   fences: number;
+  /** The texts of the labels that are drawn. */
+  labels: string[];
+  /** How many objects the drawn cells of a crowd hold; 0 while each object is drawn on its own. */
+  crowd: number;
+  /** The length of the drawn path to the selected event, in points. */
+  path: number;
   /** Drawings since the page was opened. */
   mapDrawings: number;
   overlayDrawings: number;
@@ -51,7 +71,8 @@ export class App {
   readonly catalog = new Catalog();
   readonly objects = new Objects();
   readonly trails = new Trails();
-  readonly feed = new Feed();
+  readonly fleets = new Fleets();
+  readonly feed = new Feed((fleet, id) => this.objects.find(fleet, id)?.state);
 
   readonly hello = new Signal<Hello | null>(null);
   readonly stats = new Signal<Stats | null>(null);
@@ -72,8 +93,12 @@ export class App {
   /** Changes when panels cover another part of the map. */
   readonly covered = new Signal(0);
   readonly map = new Signal<MapActions | null>(null);
-  /** Where the selected event happened. */
-  readonly marked = new Signal<readonly [lon: number, lat: number] | null>(null);
+  /** Where the selected event happened, and when, whose path led there; without an object there is no path. */
+  readonly marked = new Signal<Marked | null>(null);
+  /** In the middle of the map; 0 until there is one. */
+  readonly metresPerPixel = new Signal(0);
+  /** The place on the map under the pointer; null while it is elsewhere. */
+  readonly pointer = new Signal<readonly [lon: number, lat: number] | null>(null);
   /** What the key of this browser permits; null: that is not known. */
   readonly grant = new Signal<Grant | null>(null);
   /** Whether a fence is being drawn or edited: the map's pointer works for that then. */

@@ -1,8 +1,9 @@
-// Numbers, times and durations as the page shows them. Times are in the viewer's zone.
+// Numbers, times and durations as the page shows them. Times are in the viewer's zone, or in UTC where that is said.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const clockUTC = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZone: "UTC" });
 
 /** 7 -> "7", 1234 -> "1,234", 56789 -> "56.8 k", 1234567 -> "1.23 M". Below ten, one decimal unless it is whole. */
 export function formatCount(n: number): string {
@@ -12,6 +13,13 @@ export function formatCount(n: number): string {
   if (n >= 2e4) return `${tenth.format(n / 1e3)} k`;
   if (n < 10 && n % 1 !== 0) return tenth.format(n);
   return whole.format(n);
+}
+
+/** For little room: 950 -> "950", 1234 -> "1.2k", 56789 -> "57k", 1234567 -> "1.2M". */
+export function formatCompact(n: number): string {
+  if (n < 1000) return String(Math.round(n));
+  const [value, unit] = n < 999_500 ? [n / 1e3, "k"] : [n / 1e6, "M"];
+  return `${value < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${unit}`;
 }
 
 /** 0.42 -> "0.42 ms", 4.2 -> "4.2 ms", 42 -> "42 ms", 4200 -> "4.2 s". */
@@ -54,8 +62,21 @@ function pair(value: number, big: number, bigUnit: string, small: number, smallU
 }
 
 /** The time of day, to the second. */
-export function formatClock(time: Date | number): string {
-  return clock.format(time);
+export function formatClock(time: Date | number, utc = false): string {
+  return (utc ? clockUTC : clock).format(time);
+}
+
+/** The exact instant in UTC: "2026-03-12 11:16:45.250 UTC". */
+export function formatUTC(time: Date | number): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return "unknown";
+  return date.toISOString().replace("T", " ").replace("Z", " UTC");
+}
+
+/** The exact instant in the viewer's zone and in UTC, for a tooltip. */
+export function formatBoth(time: Date | number): string {
+  const [local, utc] = [formatInstant(time), formatUTC(time)];
+  return local.replace(/ \S+$/, "") === utc.replace(/ \S+$/, "") ? utc : `${local}\n${utc}`;
 }
 
 /** The exact instant with its zone, for a tooltip: "2026-03-12 12:16:45.250 GMT+1". */
@@ -85,6 +106,17 @@ export function formatDistance(metres: number): string {
   if (!Number.isFinite(metres)) return "–";
   if (metres >= 1000) return `${(metres / 1000).toFixed(1).replace(/\.0$/, "")} km`;
   return `${metres < 10 ? tenth.format(metres).replace(/\.0$/, "") : whole.format(metres)} m`;
+}
+
+/** A length for a scale bar: the largest of 1, 2 and 5 times a power of ten that is not above the given metres. */
+export function roundLength(metres: number): number {
+  const power = 10 ** Math.floor(Math.log10(metres));
+  return power * ([5, 2].find((step) => step * power <= metres) ?? 1);
+}
+
+/** A place in the order that maps and people use: "40.712800, -74.006000". */
+export function formatPlace(lat: number, lon: number, digits = 6): string {
+  return `${lat.toFixed(digits)}, ${lon.toFixed(digits)}`;
 }
 
 /** Metres per second as kilometres per hour. */

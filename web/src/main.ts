@@ -7,19 +7,22 @@ import "./style/feed.css";
 import "./style/details.css";
 import "./style/map.css";
 import "./style/nav.css";
-import type { LiveMessage } from "./api";
-import { fetchEvents, isFenceEvent } from "./api";
+import type { Events, LiveMessage } from "./api";
+import { isFenceEvent } from "./api";
 import { App } from "./app";
 import { startDrawing } from "./draw/start";
 import { exposeState } from "./hook";
 import { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
 import { bindLocation } from "./location";
+import { bindPast } from "./live/past";
+import { noteStates, objectFilter } from "./model/filter";
 import { createAnnouncer } from "./ui/announcer";
 import { createBanner } from "./ui/banner";
 import { createBar } from "./ui/bar";
 import { createDetails } from "./ui/details";
 import { createFeed } from "./ui/feed";
+import { createFoot } from "./ui/foot";
 import { createGreeting } from "./ui/greeting";
 import { bindKeys } from "./ui/keys";
 import { Layout } from "./ui/layout";
@@ -31,8 +34,6 @@ import { createZoom } from "./ui/zoom";
 
 /** The feed makes rows of what has arrived this often. */
 const feedEveryMs = 250;
-/** Events from before the page was opened, so that the feed is not empty. */
-const pastEvents = 60;
 
 function element(id: string): HTMLElement {
   const found = document.getElementById(id);
@@ -48,12 +49,13 @@ function onMessage(app: App, message: LiveMessage): void {
       break;
     case "names":
       app.objects.learn(message);
+      app.fleets.learnNames(message);
       break;
     case "stats":
       app.stats.set(message);
       break;
     case "events":
-      app.events.set(app.feed.add(message.events.filter(isFenceEvent), Date.now()));
+      onEvents(app, message);
       break;
     case "gap":
       if (message.count === null) app.feed.restart();
@@ -68,6 +70,13 @@ function onMessage(app: App, message: LiveMessage): void {
   }
 }
 
+function onEvents(app: App, { events, states }: Events): void {
+  noteStates(events, states);
+  const known = events.filter(isFenceEvent);
+  app.fleets.learnEvents(known);
+  app.events.set(app.feed.add(known, Date.now()));
+}
+
 function onFrame(app: App, frame: Frame): void {
   const { objects, trails } = app;
   objects.show(frame);
@@ -79,25 +88,18 @@ function onFrame(app: App, frame: Frame): void {
   app.frame.set(frame);
 }
 
-async function loadPast(app: App): Promise<void> {
-  try {
-    app.feed.addPast(await fetchEvents({ last: pastEvents }));
-    app.feedTick.update((n) => n + 1);
-  } catch {
-    // The feed then begins with the next event.
-  }
-}
-
 function buildPage(app: App): Layout {
   const page = element("page");
   const layout = new Layout(app, page, element("tabs"));
   const search = new Search(app);
+  const foot = createFoot(app);
   createBar(app, element("bar"));
   element("left").append(search.element, createSets(app), createDetails(app));
   element("right").append(createFeed(app));
-  element("middle").append(createBanner(app, page), createGreeting(app), createStart(app), createZoom(app));
+  element("middle").append(createBanner(app, page), createGreeting(app), createStart(app), createZoom(app), foot.element);
   createAnnouncer(app, element("announcer"));
   bindKeys(app, {
+    copyPlace: foot.copyPlace,
     search: () => {
       layout.open("left");
       search.focus();
@@ -120,9 +122,11 @@ function start(): void {
   app.view.watch((now, before) => {
     if (now.filter === before.filter) return;
     app.feed.setFilter(now.filter);
+    app.connection.want({ objects: objectFilter(now.filter) });
     app.feedTick.update((n) => n + 1);
   });
   void startDrawing(app);
+  app.connection.want({ objects: objectFilter(app.view.value.filter) });
   bindLocation(app.view);
   const layout = buildPage(app);
   exposeState(app);
@@ -132,7 +136,7 @@ function start(): void {
     if (link.state === "live" && before.state === "lost") void app.catalog.load();
   });
   void app.catalog.load();
-  void loadPast(app);
+  bindPast(app);
   window.setInterval(() => {
     if (app.feed.tick(Date.now()) || app.feed.paused) app.feedTick.update((n) => n + 1);
   }, feedEveryMs);

@@ -1,5 +1,7 @@
 // View: the state of the page, as one value that fits in a URL. Pure: location.ts keeps it in the address bar.
 
+import { isStateName } from "./live/frame";
+
 export interface MapPosition {
   lon: number;
   lat: number;
@@ -18,9 +20,16 @@ export interface Filter {
   events: readonly string[];
   /** The id of the rule that the events are of, or "" for all events. */
   rule: string;
-  /** Words that must all occur in the event's ids, names or properties. */
+  /** A fleet's name, or "" for all. */
+  fleet: string;
+  /** The states of objects to show; empty means all. */
+  states: readonly string[];
+  /** Words that must all occur in the event's ids, names or properties; on the map in an object's id or fleet. */
   text: string;
 }
+
+/** What the palette tells apart: the sets of fences, or the fleets of objects. */
+export type Colouring = "set" | "fleet";
 
 export interface View {
   at: MapPosition | null;
@@ -28,10 +37,11 @@ export interface View {
   filter: Filter;
   /** Names of the sets that are switched off. */
   hidden: readonly string[];
+  colouring: Colouring;
 }
 
-export const noFilter: Filter = { set: "", events: [], rule: "", text: "" };
-export const emptyView: View = { at: null, selection: null, filter: noFilter, hidden: [] };
+export const noFilter: Filter = { set: "", events: [], rule: "", fleet: "", states: [], text: "" };
+export const emptyView: View = { at: null, selection: null, filter: noFilter, hidden: [], colouring: "set" };
 
 export function sameSelection(a: Selection | null, b: Selection | null): boolean {
   return a === b || (a !== null && b !== null && formatSelection(a) === formatSelection(b));
@@ -39,7 +49,8 @@ export function sameSelection(a: Selection | null, b: Selection | null): boolean
 
 /**
  * The view as a query, "" for the empty view. Its parts: at=lon,lat,zoom · fence=set/key · object=fleet/id ·
- * record=set/id (an event) · set= · event=enter,exit · rule= · q= · hide=set,set.
+ * record=set/id (an event) · set= · event=enter,exit · rule= · fleet= · state=moving,silent · q= · hide=set,set ·
+ * colour=fleet.
  */
 export function formatView(view: View): string {
   const parts: string[] = [];
@@ -48,8 +59,11 @@ export function formatView(view: View): string {
   if (view.filter.set) parts.push(`set=${encodeURIComponent(view.filter.set)}`);
   if (view.filter.events.length > 0) parts.push(`event=${joinList(view.filter.events)}`);
   if (view.filter.rule) parts.push(`rule=${encodeURIComponent(view.filter.rule)}`);
+  if (view.filter.fleet) parts.push(`fleet=${encodeURIComponent(view.filter.fleet)}`);
+  if (view.filter.states.length > 0) parts.push(`state=${joinList(view.filter.states)}`);
   if (view.filter.text) parts.push(`q=${encodeURIComponent(view.filter.text)}`);
   if (view.hidden.length > 0) parts.push(`hide=${joinList(view.hidden)}`);
+  if (view.colouring !== "set") parts.push(`colour=${view.colouring}`);
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
 }
 
@@ -78,9 +92,12 @@ export function parseView(query: string): View {
       set: decode(raw.get("set") ?? ""),
       events: splitList(raw.get("event")),
       rule: decode(raw.get("rule") ?? ""),
+      fleet: decode(raw.get("fleet") ?? ""),
+      states: splitList(raw.get("state")).filter((state) => isStateName(state)),
       text: decode(raw.get("q") ?? ""),
     },
     hidden: splitList(raw.get("hide")),
+    colouring: raw.get("colour") === "fleet" ? "fleet" : "set",
   };
 }
 

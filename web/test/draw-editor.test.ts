@@ -53,6 +53,11 @@ describe("history", () => {
     let steps = 0;
     for (; history.canUndo; steps++) history.undo();
     expect([steps, history.present]).toEqual([200, 300]);
+    // Of large shapes it keeps fewer.
+    const large = new History(0, () => 500_000);
+    for (let i = 1; i <= 10; i++) large.push(i);
+    for (steps = 0; large.canUndo; steps++) large.undo();
+    expect(steps).toBe(4);
   });
 });
 

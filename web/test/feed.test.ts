@@ -108,6 +108,44 @@ describe("Feed", () => {
   });
 });
 
+describe("the order of rows", () => {
+  it("puts an event that arrives late at its place, by its time", () => {
+    const feed = new Feed();
+    const times = (): number[] => feed.rows.map((row) => row.time);
+    feed.add([event({ at: 1000 }), event({ at: 3000 })], 3000);
+    feed.tick(3000);
+    feed.add([event({ at: 4000 }), event({ at: 2000 })], 4000);
+    feed.tick(4000);
+    expect(times()).toEqual([4000, 3000, 2000, 1000]);
+    feed.setFilter({ ...noFilter, set: "districts" });
+    expect(times()).toEqual([4000, 3000, 2000, 1000]);
+  });
+
+  it("keeps the last event on top of others of its time, and groups by time too", () => {
+    const feed = new Feed();
+    const [a, b] = [event({ at: 1000, object: "a" }), event({ at: 1000, object: "b" })];
+    feed.add([a], 0);
+    feed.tick(0);
+    feed.add([b], 250);
+    feed.tick(250);
+    expect(feed.rows.map(({ body }) => body.type === "event" && body.event)).toEqual([b, a]);
+    feed.add([...many(100, (i) => ({ at: 9000 - i })), event({ at: 500, kind: "exit" })], 10_000);
+    feed.tick(10_000);
+    expect(feed.grouping).toBe(true);
+    expect(feed.rows.map(({ time }) => time)).toEqual([9000, 1000, 1000, 500]);
+  });
+
+  it("keeps a gap between what was before it and what came after it", () => {
+    const feed = new Feed();
+    feed.add([event({ at: 5000 })], 0);
+    feed.tick(0);
+    feed.addGap(3, "slow", 90_000); // the clock of this machine is ahead
+    feed.add([event({ at: 6000 }), event({ at: 4000 })], 100);
+    feed.tick(300);
+    expect(feed.rows.map(({ body, time }) => (body.type === "gap" ? "gap" : time))).toEqual([6000, "gap", 5000, 4000]);
+  });
+});
+
 describe("Feed over a restart of the server", () => {
   it("takes ids that come again after a restart of the server for other events", () => {
     const feed = new Feed();

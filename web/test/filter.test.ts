@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isFiltering, matches } from "../src/model/filter";
+import { isFiltering, matches, noteStates, objectFilter } from "../src/model/filter";
 import { noFilter } from "../src/view";
 import { counted, event, met } from "./events";
 
@@ -42,6 +42,29 @@ describe("matches", () => {
     expect(matches(dwell, { ...noFilter, rule: "over" })).toBe(false);
     expect(matches(event(), { ...noFilter, rule: "overstay" })).toBe(false);
     expect(matches(dwell, { ...noFilter, text: "overs" })).toBe(true);
+  });
+
+  it("selects the events of a fleet, of meetings by either object", () => {
+    const fleets = (e: Parameters<typeof matches>[0]): boolean[] => ["default", "vans", "van"].map((fleet) => matches(e, { ...noFilter, fleet }));
+    expect(fleets(event())).toEqual([true, false, false]);
+    expect(fleets(met("near_end"))).toEqual([true, true, false]);
+    expect(fleets(counted("count_begin"))).toEqual([false, false, false]);
+  });
+
+  it("selects by the state of the object at the event, else by its state now", () => {
+    const [told, known, strange] = [event({ object: "a" }), event({ object: "b" }), event({ object: "c" })];
+    noteStates([told], [2]);
+    const now = (_fleet: string, id: string): number | undefined => ({ a: 0, b: 1 })[id];
+    const by = (state: string): boolean[] => [told, known, strange].map((e) => matches(e, { ...noFilter, states: [state] }, now));
+    expect(by("silent")).toEqual([true, false, false]);
+    expect(by("dwelling")).toEqual([false, true, false]);
+    expect(by("unknown")).toEqual([false, false, true]);
+  });
+
+  it("asks the server for what is about objects, in a short message", () => {
+    const filter = { ...noFilter, set: "zones", fleet: "red", states: ["silent"], text: ` ${"x".repeat(5_000)}` };
+    expect(objectFilter({ ...filter, text: " a b " })).toEqual({ fleet: "red", states: ["silent"], text: "a b" });
+    expect(JSON.stringify(objectFilter(filter)).length).toBeLessThan(1_000);
   });
 
   it("finds an event without a fence by its set", () => {

@@ -79,8 +79,32 @@ describe("decodeFrame", () => {
 
   it("passes over a frame of another kind", () => {
     const buffer = encode([dot], 0);
-    new DataView(buffer).setUint8(0, 2);
+    new DataView(buffer).setUint8(0, 9);
     expect(decodeFrame(buffer)).toBeNull();
+  });
+
+  it("reads the cells of a crowd, and the objects beside them", () => {
+    const buffer = encode([dot, dot, { ...dot, handle: 9 }], 5);
+    const view = new DataView(buffer);
+    view.setUint8(0, 2);
+    view.setUint32(4, 2, true);
+    for (const [i, [lon, lat, objects, silent]] of ([[10, -20, 5_000, 3], [-180, 80, 1, 0]] as const).entries()) {
+      view.setInt32(16 + 16 * i, lon * 1e7, true);
+      view.setInt32(20 + 16 * i, lat * 1e7, true);
+      view.setUint32(24 + 16 * i, objects, true);
+      view.setUint32(28 + 16 * i, silent, true);
+    }
+    const { t, count, handles, cells } = decode(buffer);
+    expect([t, count, handles[0]]).toEqual([5, 1, 9]);
+    expect(cells).toEqual({
+      count: 2,
+      lon: Float64Array.of(10, -180),
+      lat: Float64Array.of(-20, 80),
+      objects: Uint32Array.of(5_000, 1),
+      silent: Uint32Array.of(3, 0),
+    });
+    view.setUint32(4, 4, true);
+    expect(() => decodeFrame(buffer)).toThrow(FrameError);
   });
 
   it("takes a state that it does not know for unknown", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { emptyFrame, type Frame } from "../src/live/frame";
-import { Motion } from "../src/map/motion";
+import { floatsPerObject, Motion } from "../src/map/motion";
 import { latitude, longitude, mercatorX, mercatorY } from "../src/map/mercator";
 import { Objects } from "../src/model/objects";
 import { Trails } from "../src/model/trails";
@@ -127,8 +127,11 @@ describe("Motion", () => {
     const motion = new Motion();
     motion.show(frame([[1, 10, 20], [2, 10.01, 20.01]]), 100, true);
     const b = motion.buffer;
-    expect(motion.originX + b[10]!).toBeCloseTo(mercatorX(10.01), 10);
-    expect(motion.originY + b[11]!).toBeCloseTo(mercatorY(20.01), 10);
+    expect(motion.originX + b[floatsPerObject + 2]!).toBeCloseTo(mercatorX(10.01), 10);
+    expect(motion.originY + b[floatsPerObject + 3]!).toBeCloseTo(mercatorY(20.01), 10);
+    expect(b[floatsPerObject + 8]).toBe(-1);
+    motion.show(frame([[1, 10, 20], [2, 10.01, 20.01]]), 101, true, (slot) => slot + 3);
+    expect([motion.buffer[8], motion.buffer[floatsPerObject + 8]]).toEqual([3, 4]);
   });
 });
 

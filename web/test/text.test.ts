@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { backoffMs } from "../src/live/backoff";
-import { formatBytes, formatCount, formatDistance, formatDuration, formatLatency, compass, plural } from "../src/format";
+import { compass, formatBoth, formatBytes, formatCompact, formatCount, formatDistance, formatDuration, formatLatency, formatPlace, formatUTC, plural, roundLength } from "../src/format";
 
 vi.stubGlobal("document", { baseURI: "http://127.0.0.1:8080/" });
 const { curlCommand, natsCommand, quoteForShell, subjectToken } = await import("../src/model/commands");
@@ -57,5 +57,22 @@ describe("backoff", () => {
     expect(bounds(1)).toEqual([500, 1000]);
     expect(bounds(5)).toEqual([7500, 15000]);
     expect(bounds(1000)).toEqual([7500, 15000]);
+  });
+});
+
+describe("lengths, places and instants", () => {
+  it("rounds a scale bar down", () => {
+    expect([0.3, 1, 4.9, 5, 99, 450, 30_000].map((m) => roundLength(m))).toEqual([0.2, 1, 2, 5, 50, 200, 20_000]);
+  });
+
+  it("writes a place as maps do", () => expect(formatPlace(40.7128, -74.006, 5)).toBe("40.71280, -74.00600"));
+
+  it("writes numbers for little room", () => {
+    expect([7, 950, 1_234, 9_990, 56_789, 999_600, 1_234_567].map(formatCompact)).toEqual(["7", "950", "1.2k", "10k", "57k", "1M", "1.2M"]);
+  });
+
+  it("tells UTC exactly", () => {
+    expect(formatUTC(1_795_202_210_250)).toBe("2026-11-20 19:16:50.250 UTC");
+    expect(formatBoth(1_795_202_210_250)).toContain("UTC");
   });
 });

@@ -7,9 +7,10 @@ const views: [string, View][] = [
   ["?fence=districts/d-12", { ...emptyView, selection: { kind: "fence", set: "districts", fence: "d-12" } }],
   ["?object=default/v42", { ...emptyView, selection: { kind: "object", fleet: "default", id: "v42" } }],
   ["?record=zones/city%2Fv42%2F17", { ...emptyView, selection: { kind: "event", set: "zones", id: "city/v42/17" } }],
-  ["?set=zones&event=enter,exit&q=two%20words", { ...emptyView, filter: { set: "zones", events: ["enter", "exit"], rule: "", text: "two words" } }],
+  ["?set=zones&event=enter,exit&fleet=red%20%26%20blue&state=moving,silent&q=two%20words", { ...emptyView, filter: { set: "zones", events: ["enter", "exit"], rule: "", fleet: "red & blue", states: ["moving", "silent"], text: "two words" } }],
   ["?event=dwell&rule=over%20stay", { ...emptyView, filter: { ...noFilter, events: ["dwell"], rule: "over stay" } }],
   ["?hide=a%2Cb,c", { ...emptyView, hidden: ["a,b", "c"] }],
+  ["?colour=fleet", { ...emptyView, colouring: "fleet" }],
   [
     "?at=0.00000,-0.00001,0.00&object=f%26l/%23%3F%2F%25&q=%26%3D%2B",
     {
@@ -29,7 +30,7 @@ describe("a view and its query", () => {
 describe("parseView", () => {
   it.each([
     "?at=1,2", "?at=1,2,3,4", "?at=,,", "?at=x,y,z", "?at=181,0,3", "?at=0,91,3", "?at=0,0,99", "?at=0,0,-1", "?at=NaN,0,1",
-    "?fence=districts", "?fence=/x", "?fence=x/", "?object=", "?unknown=1", "?&&=&x",
+    "?fence=districts", "?fence=/x", "?fence=x/", "?object=", "?unknown=1", "?&&=&x", "?state=asleep", "?colour=red",
   ])("makes nothing of %s", (query) => expect(parseView(query)).toEqual(emptyView));
 
   it("takes a stray percent sign as it is", () => {

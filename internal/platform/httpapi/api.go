@@ -23,15 +23,16 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doctor"
 	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/httpapi/tiles"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/ruleapi"
-	"paddock/internal/platform/tiles"
 	"paddock/internal/process/keyring"
 )
 
@@ -72,6 +73,9 @@ type Config struct {
 	// Tunnel returns the state of the tunnel's server: clients and tunnels whose names contain
 	// find, at most most of each; nil: there is no tunnel.
 	Tunnel func(find string, most int) any
+
+	// Doctor returns what examines the platform, or nil while it starts. Nil: there is none.
+	Doctor func() *doctor.Facts
 
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
@@ -263,6 +267,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/visits":                       permit(keyring.ObjectsRead, a.getVisits),
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
+		"GET /v1/doctor":                       permit(keyring.Admin, a.getDoctor),
 		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),

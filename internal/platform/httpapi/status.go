@@ -4,7 +4,10 @@ import (
 	_ "embed"
 	"net/http"
 	"net/http/pprof"
+	"slices"
+	"strings"
 
+	"paddock/internal/platform/doctor"
 	"paddock/internal/process/keyring"
 )
 
@@ -37,6 +40,36 @@ func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusNotFound, "there is no tunnel here: the file that paddock up was given has no section tunnel")
 	}
 	return writeJSON(w, http.StatusOK, a.cfg.Tunnel(find, most))
+}
+
+// getDoctor answers with what the platform finds about itself.
+func (a *API) getDoctor(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "only")
+	if err != nil {
+		return err
+	}
+	if a.cfg.Doctor == nil {
+		return fail(http.StatusNotFound, "there is no examination here")
+	}
+	f := a.cfg.Doctor()
+	if f == nil {
+		return fail(http.StatusServiceUnavailable, "the platform starts")
+	}
+	var only []string
+	if s := q.Get("only"); s != "" {
+		only = strings.Split(s, ",")
+	}
+	summary := slices.Equal(only, []string{"summary"})
+	if !summary {
+		if err := doctor.Unknown(only, doctor.Names(f.Checks())); err != nil {
+			return fail(http.StatusBadRequest, "query: only: %v, and summary, which is alone", err)
+		}
+	}
+	report, err := f.Examine(r.Context(), only, summary)
+	if err != nil {
+		return fail(http.StatusServiceUnavailable, "other examinations are under way: %v", err)
+	}
+	return writeJSON(w, http.StatusOK, report)
 }
 
 // openAPI describes /v1: OpenAPI 3.1. A test checks real answers against it.

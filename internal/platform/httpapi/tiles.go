@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"paddock/fence"
-	"paddock/internal/platform/tiles"
+	"paddock/internal/platform/httpapi/tiles"
 )
 
 // tileType is the media type of a vector tile.

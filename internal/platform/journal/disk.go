@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// format is the version of the keys and values below. A program reads its own and older ones.
+	// Format is the version of the keys and values below. A program reads its own and older ones.
 	// Since 2 there are pieces of lost events, since 3 events about several objects.
-	format = 3
+	Format = 3
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
 	// sublevels is the number of levels of new files from which on they are merged. Most records
@@ -181,11 +181,11 @@ func (d *Disk) begin(readOnly bool) error {
 	case errors.Is(err, ErrNotFound): // it is empty
 	case err != nil:
 		return err
-	case n <= 0 || stored > format:
-		return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use a newer one", ErrNewer, d.dir, stored, format)
+	case n <= 0 || stored > Format:
+		return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use a newer one", ErrNewer, d.dir, stored, Format)
 	}
-	if stored < format && !readOnly {
-		if err := d.Put(Value{"format", binary.AppendUvarint(nil, format)}); err != nil {
+	if stored < Format && !readOnly {
+		if err := d.Put(Value{"format", binary.AppendUvarint(nil, Format)}); err != nil {
 			return err
 		}
 	}

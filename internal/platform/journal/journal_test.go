@@ -305,7 +305,7 @@ func TestOneProcessAtATime(t *testing.T) {
 func TestANewerFormatIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, Options{Dir: dir})
-	ok(t, j.Put(Value{"format", []byte{format + 1}}))
+	ok(t, j.Put(Value{"format", []byte{Format + 1}}))
 	ok(t, j.Close())
 	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrNewer) {
 		t.Errorf("error %v", err)
@@ -317,11 +317,11 @@ func TestANewerFormatIsRefused(t *testing.T) {
 func TestAnOlderFormatIsRaised(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, Options{Dir: dir})
-	ok(t, j.Put(Value{"format", []byte{format - 1}}))
+	ok(t, j.Put(Value{"format", []byte{Format - 1}}))
 	ok(t, j.Close())
 	for _, readOnly := range []bool{true, false} {
 		j := open(t, Options{Dir: dir, ReadOnly: readOnly})
-		if v, err := j.Get("format"); err != nil || (v[0] == format) == readOnly {
+		if v, err := j.Get("format"); err != nil || (v[0] == Format) == readOnly {
 			t.Errorf("read only %v: format %d, %v", readOnly, v, err)
 		}
 		ok(t, j.Close())

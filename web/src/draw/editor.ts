@@ -7,7 +7,7 @@ import { History } from "./history";
 import { measures, metres } from "./measure";
 import type { Stored } from "./requests";
 import {
-  addHole, fewest, insertVertex, middleBehind, moveAll, moveVertex, placesOf, removeVertex, samePlace, shapeOf, vertexAt,
+  addHole, chainsOf, fewest, insertVertex, middleBehind, moveAll, moveVertex, placesOf, removeVertex, samePlace, shapeOf, vertexAt,
   type Kind, type Place, type Point, type Shape,
 } from "./shape";
 import { faultsOf, idFor, radiusRange, type Fault } from "./validate";
@@ -43,7 +43,7 @@ export class Editor {
   constructor(kind: Kind, set: string, taken: (set: string, id: string) => boolean) {
     this.#taken = taken;
     this.#initial = emptyDraft(kind);
-    this.#history = new History(this.#initial);
+    this.#history = new History(this.#initial, weightOf);
     this.draft = new Signal(this.#initial);
     this.#initialTarget = { set, newSet: set === "", id: this.#freeId(set, "", kind) };
     this.target = new Signal(this.#initialTarget);
@@ -123,7 +123,7 @@ export class Editor {
 
   #begin(draft: Draft): void {
     this.#initial = draft;
-    this.#history = new History(draft);
+    this.#history = new History(draft, weightOf);
     this.selected.set(null);
     this.cursor.set(null);
     this.draft.set(draft);
@@ -173,8 +173,11 @@ export class Editor {
     if (!drawing) return;
     const points = [...drawing.points, at];
     this.#push({ drawing: { ...drawing, points } });
-    if (kind === "circle" && points.length === 2) this.finish();
-    else this.say(`${kind === "circle" ? "Centre" : `Point ${points.length}`} placed. ${points.length > 1 ? this.summary() : ""}`);
+    if (kind === "circle" && !drawing.hole && points.length === 2) this.finish();
+    else {
+      const name = kind === "circle" && !drawing.hole ? "Centre" : `Point ${points.length}`;
+      this.say(`${name} placed at ${at[1].toFixed(5)}, ${at[0].toFixed(5)}. ${points.length > 1 ? this.summary() : ""}`);
+    }
   }
 
   /** Whether what has been placed is enough. */
@@ -317,6 +320,12 @@ export class Editor {
   #freeId(set: string, name: string, kind: Kind): string {
     return idFor(name, kind, (id) => this.#taken(set, id));
   }
+}
+
+/** The vertices of a draft. */
+function weightOf({ shape, drawing }: Draft): number {
+  const chains = shape ? chainsOf(shape).flat() : [];
+  return chains.reduce((sum, chain) => sum + chain.length, drawing?.points.length ?? 0);
 }
 
 /** What to do next, for a person who draws. */

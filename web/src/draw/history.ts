@@ -1,15 +1,19 @@
 // History: the past and the future of a value, for undo and redo.
 
-/** Steps that are kept; the oldest goes first. */
+/** Steps that are kept, and what they weigh together; the oldest goes first. */
 const mostSteps = 200;
+const mostWeight = 2_000_000;
 
 export class History<T> {
+  readonly #weigh: (value: T) => number;
   #past: T[] = [];
   #future: T[] = [];
   #present: T;
   #run = "";
 
-  constructor(present: T) {
+  /** weigh gives the memory of a value in a unit of the caller's choice, such as vertices. */
+  constructor(present: T, weigh: (value: T) => number = () => 0) {
+    this.#weigh = weigh;
     this.#present = present;
   }
 
@@ -32,8 +36,19 @@ export class History<T> {
     this.#run = run;
     this.#future = [];
     if (!goesOn) this.#past.push(this.#present);
-    if (this.#past.length > mostSteps) this.#past.shift();
     this.#present = value;
+    this.#forget();
+  }
+
+  #forget(): void {
+    let weight = 0;
+    let kept = 0;
+    while (kept < Math.min(mostSteps, this.#past.length)) {
+      weight += this.#weigh(this.#past.at(-1 - kept)!);
+      if (weight > mostWeight) break;
+      kept++;
+    }
+    this.#past.splice(0, this.#past.length - kept);
   }
 
   /** Ends a run: the next step is one of its own. */

@@ -14,6 +14,11 @@ const pan = { plain: 20, shift: 100 };
 
 const arrows: Record<string, [x: number, y: number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+/** What the map is to a screen reader meanwhile. */
+const keysOfMap =
+  "Map on which a fence is drawn. While drawing, arrow keys move the map below a cross, Enter places a point, Backspace takes it back. " +
+  "Afterwards Page Down goes to a point, arrow keys move it, Insert adds one, Delete removes it.";
+
 interface Drag {
   handle: Handle;
   /** The shape, and the point under the pointer, when it began. */
@@ -57,6 +62,8 @@ export class Input {
     addEventListener("pointermove", (event) => this.#pull(event), { signal });
     for (const type of ["pointerup", "pointercancel"]) addEventListener(type, () => this.#release(), { signal });
     const canvasElement = map.getCanvas();
+    const label = canvasElement.getAttribute("aria-label") ?? "";
+    canvasElement.setAttribute("aria-label", keysOfMap);
     canvasElement.addEventListener("keydown", (event) => this.#key(event), { capture: true, signal });
     canvasElement.addEventListener("blur", () => this.#keyboard(false), { signal });
     signal.addEventListener("abort", () => {
@@ -66,6 +73,7 @@ export class Input {
       map.off("move", moved);
       if (doubleClick) map.doubleClickZoom.enable();
       canvasElement.style.cursor = "";
+      canvasElement.setAttribute("aria-label", label);
     });
   }
 

@@ -15,10 +15,13 @@ import { fetchStored, type Stored } from "./requests";
 import { mayWrite } from "./rights";
 import { Saving } from "./saving";
 import { Screen } from "./screen";
-import { boundsOf } from "./shape";
+import { boundsOf, type Shape } from "./shape";
 
 /** Steps of a keyboard follow each other closely: only the last one is told. */
 const sayAfterMs = 350;
+
+/** Where the panel is a sheet: as in the style sheet. */
+const narrow = matchMedia("(max-width: 799px)");
 
 /** Draws or edits a fence as requested; resolves when that has ended. */
 export async function begin(app: App, map: GLMap, request: Request): Promise<void> {
@@ -89,11 +92,17 @@ class Session {
     document.getElementById("left")!.prepend(this.#panel.element);
     app.editing.set(true);
     const { shape } = this.#editor.draft.value;
-    if (stored && shape) {
-      const [w, s, e, n] = shape.kind === "circle" ? circleBounds(shape.centre, shape.radius) : boundsOf(shape);
-      requestAnimationFrame(() => this.#map.fitBounds([w, s, e, n], { padding: 60, maxZoom: 17, duration: 400 }));
-    }
+    if (stored && shape) requestAnimationFrame(() => this.#map.fitBounds(boxOf(shape), { padding: 60, maxZoom: 17, duration: 400 }));
     this.#panel.focus();
+  }
+
+  /** On a phone the sheet grows when a drawing is finished: what is below it then is brought above it. */
+  #uncover(shape: Shape): void {
+    const [w, s, e, n] = boxOf(shape);
+    const { top, left } = this.#panel.element.getBoundingClientRect();
+    const corner = this.#map.project([e, s]);
+    if (corner.x < left || corner.y < top) return;
+    this.#map.fitBounds([w, s, e, n], { padding: 30, maxZoom: this.#map.getZoom(), duration: 300 });
   }
 
   #listen(): void {
@@ -102,6 +111,13 @@ class Session {
     addEventListener("beforeunload", (event) => {
       if (this.#editor.dirty) event.preventDefault();
     }, { signal });
+  }
+
+  /** A drawing is finished: a keyboard that was on the map, or on a button that is gone, goes on in the panel. */
+  #goOn(): void {
+    const focused = document.activeElement;
+    const lost = focused === document.body || focused?.closest(".draw-stage");
+    if (lost || this.#canvas.crosshair.value) this.#panel.focus();
   }
 
   /** Passes sentences to the page's announcer, and the measures of what has moved. */
@@ -114,7 +130,10 @@ class Session {
     const ends = [
       this.#editor.said.watch(say),
       this.#editor.draft.watch((draft, before) => {
-        if (draft.shape && draft.shape !== before.shape) say(this.#editor.summary());
+        if (before.drawing && !draft.drawing) this.#goOn();
+        if (!draft.shape || draft.shape === before.shape) return;
+        say(this.#editor.summary());
+        if (before.drawing && narrow.matches) requestAnimationFrame(() => draft.shape && this.#uncover(draft.shape));
       }),
       this.#saving.findings.watch((findings) => say(findings.length > 0 ? `The server found ${findings.length}.` : "The server finds nothing wrong.")),
     ];
@@ -161,6 +180,7 @@ class Session {
     if (!(await this.#saving.save())) return;
     const { set, id } = this.#editor.target.value;
     this.#finish(`The fence ${this.#editor.draft.value.name || id} is saved.`);
+    if (this.#app.view.value.hidden.includes(set)) this.#app.toggleSet(set);
     this.#app.select({ kind: "fence", set, fence: id });
   }
 
@@ -227,7 +247,9 @@ function visible(element: Element | null): element is HTMLElement {
   return element instanceof HTMLElement && element.offsetParent !== null;
 }
 
-function circleBounds([lon, lat]: readonly [number, number], radius: number): [number, number, number, number] {
+function boxOf(shape: Shape): [number, number, number, number] {
+  if (shape.kind !== "circle") return boundsOf(shape);
+  const { centre: [lon, lat], radius } = shape;
   const dy = radius / 111_320;
   const dx = dy / Math.max(0.01, Math.cos((lat * Math.PI) / 180));
   return [lon - dx, Math.max(-90, lat - dy), lon + dx, Math.min(90, lat + dy)];

@@ -17,14 +17,20 @@ export async function startDrawing(app: App): Promise<void> {
   if (request) void draw(app, request);
 }
 
+/** A second click while the code loads begins nothing. */
+let starting = false;
+
 /** Begins to draw or edit; a failure is told on the page. */
 export async function draw(app: App, request: Request): Promise<void> {
-  if (app.editing.value) return;
+  if (app.editing.value || starting) return;
+  starting = true;
   try {
     const [{ begin }, map] = await Promise.all([import("./session"), mapOf(app)]);
     await begin(app, map.gl, request);
   } catch (error) {
     tell(error instanceof Error ? error.message : String(error));
+  } finally {
+    starting = false;
   }
 }
 
@@ -64,7 +70,7 @@ function whenGranted(app: App, show: () => void): void {
 export function drawButton(app: App): HTMLElement {
   const button = h(
     "button",
-    { type: "button", class: "copy draw-new", title: "Draw a fence on the map", onclick: () => void draw(app, { kind: "draw", shape: "polygon" }) },
+    { type: "button", class: "copy draw-new", title: "Draw a fence on the map (d)", onclick: () => void draw(app, { kind: "draw", shape: "polygon" }) },
     icon("edit"),
     "Draw",
   );

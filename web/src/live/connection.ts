@@ -1,7 +1,7 @@
 // Connection: the one WebSocket of the page. It reconnects for ever, resumes the events by cursor and tells the server
 // which part of the map is in view. It holds no picture: it hands the messages to its listener.
 
-import { liveURL, type Bounds, type LiveMessage, type LiveRequest } from "../api";
+import { liveURL, type LiveMessage, type LiveRequest } from "../api";
 import { Signal } from "../signal";
 import { backoffMs } from "./backoff";
 import { decodeFrame, type Frame } from "./frame";
@@ -27,7 +27,8 @@ export class Connection {
   #retry: number | undefined;
   #watchdog: number | undefined;
   #cursor = "";
-  #view: Bounds | undefined;
+  /** What the server has been asked to show. */
+  #wanted: Omit<LiveRequest, "cursor"> = {};
   #attempt = 0;
 
   constructor(listener: Listener) {
@@ -50,17 +51,16 @@ export class Connection {
     this.#expectSomething();
   }
 
-  /** Positions are wanted for this part of the map from now on. */
-  setView(view: Bounds): void {
-    this.#view = view;
-    this.#send({ view });
+  /** Objects are wanted so from now on; absent fields stay as they are. */
+  want(wanted: Omit<LiveRequest, "cursor">): void {
+    this.#wanted = { ...this.#wanted, ...wanted };
+    this.#send(wanted);
   }
 
   #onOpen(): void {
     // The server waits a little for the first request. It is the cursor, so that it starts with what this page has
     // missed; a page without one says that it wants nothing in particular.
-    this.#send(this.#cursor === "" ? {} : { cursor: this.#cursor });
-    if (this.#view) this.#send({ view: this.#view });
+    this.#send(this.#cursor === "" ? this.#wanted : { ...this.#wanted, cursor: this.#cursor });
   }
 
   #send(request: LiveRequest): void {

@@ -16,12 +16,24 @@ export interface MapColours {
   borders: string[];
   /** How much of its colour a set's fill shows. */
   fill: number;
+  /** Of texts on the map and what keeps them apart from it. */
+  ink: string;
+  halo: string;
+  /** Of crowds: their discs, the numbers in them, and the share that is silent. */
+  crowd: { disc: string; text: string; silent: string };
+  /** Of a fence's name, by the set's colour. */
+  names: string[];
+  /** Of fences while the palette tells fleets apart. */
+  plain: { fill: string; border: string; name: string };
+  basemap: { water: string; green: string; built: string; road: string; minor: string; border: string };
   overlay: {
     moving: RGB;
     dwelling: RGB;
     silent: RGB;
     outline: RGB;
     selection: RGB;
+    /** Of fleets, while the palette tells those apart. */
+    palette: RGB[];
     kinds: Record<KindColour, RGB>;
   };
 }
@@ -44,6 +56,23 @@ export function readColours(): MapColours {
     kinds: ofKinds(css),
     sets,
     borders: sets.map((colour) => formatRGB(mix(paper, parseRGB(colour), border))),
+    ink: css("--ink"),
+    halo: css("--paper"),
+    crowd: { disc: css("--moving"), text: css("--paper"), silent: css("--silent") },
+    names: sets.map((colour) => formatRGB(mix(parseRGB(css("--ink")), parseRGB(colour), 0.55))),
+    plain: {
+      fill: css("--map-plain"),
+      border: formatRGB(mix(paper, parseRGB(css("--map-plain")), border)),
+      name: css("--ink-2"),
+    },
+    basemap: {
+      water: css("--map-water"),
+      green: css("--map-green"),
+      built: css("--map-built"),
+      road: css("--map-road"),
+      minor: css("--map-road-minor"),
+      border: css("--map-line"),
+    },
     fill: Number(style.getPropertyValue("--map-fill")) || 0.1,
     overlay: {
       moving: parseRGB(css("--moving")),
@@ -51,6 +80,7 @@ export function readColours(): MapColours {
       silent: parseRGB(css("--silent")),
       outline: paper,
       selection: parseRGB(css("--accent")),
+      palette: sets.map(parseRGB),
       kinds: ofKinds((name) => parseRGB(css(name))),
     },
   };

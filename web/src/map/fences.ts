@@ -25,6 +25,7 @@ export class FenceLayers {
   #colours: MapColours;
   #sets = new Map<string, FenceSet>();
   #hidden: readonly string[] = [];
+  #plain = false;
   readonly #marked: Record<Mark, FenceName | null> = { hover: null, selected: null };
 
   constructor(map: GLMap, colours: MapColours) {
@@ -66,6 +67,13 @@ export class FenceLayers {
     for (const set of drawingOrder(this.#sets.values())) for (const layer of layersOf(set)) this.#map.moveLayer(layer);
     this.setHidden(this.#hidden);
     for (const mark of ["hover", "selected"] as const) this.mark(mark, this.#marked[mark]);
+  }
+
+  /** Draws all sets in one colour, while the palette is for something else. */
+  setPlain(plain: boolean): void {
+    if (plain === this.#plain) return;
+    this.#plain = plain;
+    for (const set of this.#sets.values()) this.#paint(set);
   }
 
   setHidden(hidden: readonly string[]): void {
@@ -129,6 +137,11 @@ export class FenceLayers {
     this.#flashes.add({ set, feature: fence.feature, fills }, kind);
   }
 
+  /** The sets that are drawn. */
+  get visible(): FenceSet[] {
+    return this.#shown().map(([, set]) => set);
+  }
+
   #shown(): [name: string, set: FenceSet][] {
     return [...this.#sets].filter(([name]) => !this.#hidden.includes(name));
   }
@@ -185,6 +198,8 @@ export class FenceLayers {
     const { name } = info;
     const map = this.#map;
     const colours = this.#colours;
+    const own = this.#plain ? colours.plain.fill : colours.sets[colour]!;
+    const border = this.#plain ? colours.plain.border : colours.borders[colour]!;
     const flash: ExpressionSpecification = ["coalesce", ["feature-state", "flash"], 0];
     const glow: ExpressionSpecification = ["coalesce", ["feature-state", "glow"], 0];
     // Tiles mark the fences that fill much of the screen.
@@ -198,7 +213,7 @@ export class FenceLayers {
       lit,
       is("selected"),
       colours.selection,
-      colours.sets[colour]!,
+      own,
     ]);
     map.setPaintProperty(fillLayer(name), "fill-opacity", [
       "+",
@@ -206,7 +221,7 @@ export class FenceLayers {
       ["*", 0.3, fillGlow],
     ]);
     if (isTiled(set)) {
-      map.setPaintProperty(restLayer(name), "fill-color", colours.sets[colour]);
+      map.setPaintProperty(restLayer(name), "fill-color", own);
       map.setPaintProperty(restLayer(name), "fill-opacity", colours.fill + 0.25);
     }
     map.setPaintProperty(lineLayer(name), "line-color", [
@@ -216,8 +231,8 @@ export class FenceLayers {
       [">", flash, 0.2],
       lit,
       is("hover"),
-      colours.sets[colour]!,
-      colours.borders[colour]!,
+      own,
+      border,
     ]);
     map.setPaintProperty(lineLayer(name), "line-width", [
       "case",

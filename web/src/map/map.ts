@@ -5,21 +5,28 @@ import { Map as GLMap, setWorkerCount, setWorkerUrl, type PaddingOptions } from 
 import workerURL from "maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url";
 import { fetchObject, type Bounds } from "../api";
 import type { App, DrawnObject, MapActions, MapStatistics } from "../app";
-import { State } from "../live/frame";
+import { State, type Frame } from "../live/frame";
+import { matches } from "../model/filter";
 import { objectKey } from "../model/objects";
 import { union } from "../model/sets";
 import { eventKind, isChange, isCount, kindColour } from "../model/kinds";
-import type { Selection } from "../view";
+import type { Selection, View } from "../view";
 import { readColours, type MapColours } from "./colours";
+import { cellLevel, Crowd } from "./crowd";
 import { FenceLayers } from "./fences";
+import { MapLabels } from "./labels";
 import { latitude, longitude, mercatorX, mercatorY } from "./mercator";
 import { Overlay, type Camera } from "./overlay";
+import { pathTo } from "./path";
 import { Pointer } from "./pointer";
+import { Sheet } from "./sheet";
 
 setWorkerUrl(workerURL);
 setWorkerCount(1);
 
 const tileSize = 512;
+/** Metres. */
+const equator = 40_075_016.686;
 /** The server hears of a moved map at most this often. */
 const viewEveryMs = 250;
 /** An object that is selected from far away is shown at least this close. */
@@ -72,6 +79,9 @@ class MapView implements MapActions {
   readonly #fences: FenceLayers;
   readonly #overlay: Overlay;
   readonly #margins: Margins;
+  readonly #sheet = new Sheet();
+  readonly #crowd = new Crowd();
+  readonly #labels: MapLabels;
   #colours: MapColours;
   #placed: boolean;
   /** A selected fence whose set has not been loaded yet. */
@@ -87,7 +97,9 @@ class MapView implements MapActions {
     this.#placed = app.view.value.at !== null;
     this.#fences = new FenceLayers(map, colours);
     this.#overlay = new Overlay(canvas, colours, () => this.#camera());
-    new Pointer(app, map, this.#fences, this.#overlay);
+    this.#labels = new MapLabels(app, this.#overlay);
+    canvas.after(this.#sheet.canvas);
+    new Pointer(app, map, this.#fences, this.#overlay, this.#crowd);
   }
 
   start(): void {
@@ -104,7 +116,17 @@ class MapView implements MapActions {
       this.#drawings++;
       this.#overlay.draw();
     });
-    this.#map.on("move", () => this.#sendViewSoon());
+    this.#map.on("mousemove", ({ lngLat }) => {
+      const { lng, lat } = lngLat.wrap();
+      this.#app.pointer.set([lng, lat]);
+    });
+    this.#map.on("mouseout", () => this.#app.pointer.set(null));
+    this.#map.on("move", () => this.#tellScale());
+    this.#tellScale();
+    this.#map.on("move", () => {
+      this.#labels.placeSoon();
+      this.#sendViewSoon();
+    });
     this.#map.on("moveend", () => {
       const { lng: lon, lat } = this.#map.getCenter();
       const at = { lon, lat, zoom: this.#map.getZoom() };
@@ -119,6 +141,13 @@ class MapView implements MapActions {
       this.#map.scrollZoom.enable(on ? { around: "center" } : undefined);
     });
     this.#overlay.beforeDraw = () => this.#follow();
+    this.#overlay.afterDraw = (camera) => {
+      const { width, height } = camera;
+      this.#sheet.draw(width, height, this.#crowd.cells !== null || this.#labels.any, (context) => {
+        this.#crowd.paint(context, camera, this.#colours);
+        this.#labels.paint(context, camera, this.#colours);
+      });
+    };
   }
 
   #watchApp(): void {
@@ -129,35 +158,59 @@ class MapView implements MapActions {
     covered.watch(() => requestAnimationFrame(() => this.#map.easeTo({ padding: this.#margins(), duration: 200 })));
     catalog.sets.bind((sets) => {
       this.#fences.show(sets);
+      this.#hide(view.value);
       this.#placeOnce();
       this.#mark(view.value.selection);
       if (this.#awaited) this.#show(this.#awaited);
     });
     view.bind((now, before) => {
-      this.#fences.setHidden(now.hidden);
+      if (now === before || now.hidden !== before.hidden || now.filter.set !== before.filter.set) this.#hide(now);
+      this.#fences.setPlain(now.colouring === "fleet");
+      if (now.colouring !== before.colouring && frame.value) this.#showFrame(frame.value);
       if (now.selection !== before.selection) this.#onSelect(now.selection);
     });
     this.#onSelect(view.value.selection, stay);
     frame.bind((f) => {
-      if (!f) return;
-      this.#overlay.show(f);
-      this.#updateTrail();
+      if (f) this.#showFrame(f);
     });
     hello.watch(() => this.#overlay.resetHandles());
-    marked.bind((point) => {
-      this.#overlay.marked = point && [mercatorX(point[0]), mercatorY(point[1])];
-      if (point && this.#placed && !this.#map.getBounds().contains([...point])) this.#glideTo(...point);
+    marked.bind((mark) => {
+      this.#overlay.marked = mark && [mercatorX(mark.lon), mercatorY(mark.lat)];
+      this.#overlay.path = [];
+      if (mark && this.#placed && !this.#map.getBounds().contains([mark.lon, mark.lat])) this.#glideTo(mark.lon, mark.lat);
       this.#overlay.schedule();
+      if (!mark) return;
+      void pathTo(mark, this.#app.trails).then((path) => {
+        if (marked.value !== mark) return;
+        this.#overlay.path = path;
+        this.#overlay.schedule();
+      });
     });
     events.watch((list) => {
       for (const event of list) {
         const kind = eventKind(event);
         const { data } = event;
-        if (!isChange(kind)) continue;
+        if (!isChange(kind) || !matches(event, view.value.filter, (fleet, id) => this.#app.objects.find(fleet, id)?.state)) continue;
         if (data.fence) this.#fences.flash(data.set, data.fence.id, kindColour(kind) ?? "");
         if (!isCount(data)) this.#pulse(data.point.coordinates, kind);
       }
     });
+  }
+
+  #showFrame(frame: Frame): void {
+    const { objects, fleets, view } = this.#app;
+    const byFleet = view.value.colouring === "fleet";
+    this.#overlay.show(frame, byFleet ? (slot) => fleets.colour(objects.fleetAt(slot)) : undefined);
+    this.#crowd.cells = frame.cells;
+    this.#labels.find();
+    this.#updateTrail();
+  }
+
+  /** Draws the sets that are switched on; a filter by set leaves only that one. */
+  #hide({ hidden, filter }: View): void {
+    const others = [...this.#fences.sets.keys()].filter((name) => filter.set !== "" && name !== filter.set);
+    this.#fences.setHidden([...hidden, ...others]);
+    this.#labels.show(this.#fences.visible);
   }
 
   #pulse(point: [lon: number, lat: number], kind: string): void {
@@ -172,6 +225,11 @@ class MapView implements MapActions {
     this.#map.setPaintProperty("paper", "background-color", this.#colours.paper);
     this.#fences.setColours(this.#colours);
     this.#overlay.setColours(this.#colours);
+  }
+
+  #tellScale(): void {
+    const { lat } = this.#map.getCenter();
+    this.#app.metresPerPixel.set((equator * Math.cos((lat * Math.PI) / 180)) / (tileSize * 2 ** this.#map.getZoom()));
   }
 
   #camera(): Camera {
@@ -201,12 +259,10 @@ class MapView implements MapActions {
     const [w, s, e, n] = [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()];
     const dx = (e - w) * 0.05;
     const dy = (n - s) * 0.05;
-    this.#app.connection.setView([
-      Math.max(-180, w - dx),
-      Math.max(-90, s - dy),
-      Math.min(180, e + dx),
-      Math.min(90, n + dy),
-    ]);
+    this.#app.connection.want({
+      view: [Math.max(-180, w - dx), Math.max(-90, s - dy), Math.min(180, e + dx), Math.min(90, n + dy)],
+      cell: cellLevel(this.#map.getZoom()),
+    });
   }
 
   /** The first time that it is known where the sets are, the map goes there; later it stays where the viewer put it. */
@@ -235,6 +291,10 @@ class MapView implements MapActions {
   #onSelect(selection: Selection | null, stay = false): void {
     this.#mark(selection);
     this.#updateTrail();
+    this.#labels.placeSoon();
+    // An object in a crowd is drawn on its own only if the server is told which.
+    const single = selection?.kind === "object" ? { fleet: selection.fleet, id: selection.id } : { fleet: "", id: "" };
+    this.#app.connection.want({ single });
     this.#awaited = null;
     if (!stay && this.#placed && selection) this.#show(selection);
   }
@@ -351,12 +411,20 @@ class MapView implements MapActions {
     return { x, y };
   }
 
+  center(): readonly [lon: number, lat: number] {
+    const { lng, lat } = this.#map.getCenter().wrap();
+    return [lng, lat];
+  }
+
   get gl(): GLMap {
     return this.#map;
   }
 
   statistics(): MapStatistics {
     return {
+      labels: this.#labels.texts,
+      crowd: this.#crowd.objects,
+      path: this.#overlay.path.length,
       complete: this.#fences.complete && this.#map.areTilesLoaded(),
       fences: [...this.#fences.sets.values()].reduce((sum, { info }) => sum + info.fences, 0),
       mapDrawings: this.#drawings,

@@ -6,8 +6,11 @@
 import type { Frame } from "../live/frame";
 import { mercatorX, mercatorY } from "./mercator";
 
-/** Floats for each object in the buffer: from x, y · to x, y · start, duration (s) · heading (rad) · state. */
-export const floatsPerObject = 8;
+/** Floats for each object in the buffer: from x, y · to x, y · start, duration (s) · heading (rad) · state · tint. */
+export const floatsPerObject = 9;
+
+/** The colour of the palette for an object at a place in the frame; below 0 it has that of its state. */
+export type Tint = (slot: number) => number;
 
 const shortestGlideS = 0.2;
 const longestGlideS = 1.2;
@@ -40,7 +43,7 @@ export class Motion {
   #frame = 0;
 
   /** Takes a frame at a time in seconds. Without glide every object is at once where the frame has it. */
-  show(frame: Frame, now: number, glide: boolean): void {
+  show(frame: Frame, now: number, glide: boolean, tint: Tint = () => -1): void {
     this.#frame++;
     this.count = frame.count;
     this.epoch = now;
@@ -52,7 +55,7 @@ export class Motion {
       const x = mercatorX(frame.lon[i]!);
       const y = mercatorY(frame.lat[i]!);
       if (i === 0) [this.originX, this.originY] = [x, y];
-      this.#write(i, this.#follow(frame.handles[i]!, x, y, now, glide), frame.heading[i]!, frame.state[i]!);
+      this.#write(i, this.#follow(frame.handles[i]!, x, y, now, glide), frame.heading[i]!, frame.state[i]!, tint(i));
     }
     if (this.#tracks.size > frame.count * 2 + 1000) this.#forget();
   }
@@ -89,7 +92,7 @@ export class Motion {
     return track;
   }
 
-  #write(i: number, track: Track, heading: number, state: number): void {
+  #write(i: number, track: Track, heading: number, state: number, tint: number): void {
     const at = i * floatsPerObject;
     const { buffer, originX, originY } = this;
     buffer[at] = track.fromX - originX;
@@ -100,6 +103,7 @@ export class Motion {
     buffer[at + 5] = track.duration;
     buffer[at + 6] = Number.isNaN(heading) ? -1 : (heading * Math.PI) / 180;
     buffer[at + 7] = state;
+    buffer[at + 8] = tint;
   }
 
   #forget(): void {

@@ -10,7 +10,7 @@ import type { TrailPoint } from "../model/trails";
 import type { MapColours, RGB } from "./colours";
 import { Pass } from "./gl";
 import { mercatorX, mercatorY } from "./mercator";
-import { floatsPerObject, Motion } from "./motion";
+import { floatsPerObject, Motion, type Tint } from "./motion";
 import { objectFragment, objectVertex, ringFragment, ringVertex, stripFragment, stripVertex } from "./shaders";
 
 /** How the map lies on the screen: Mercator times scale plus offset is CSS pixels. North is up. */
@@ -46,6 +46,10 @@ export class Overlay {
   /** Where the selected event happened, in Mercator. */
   marked: [x: number, y: number] | null = null;
   trail: TrailPoint[] = [];
+  /** The path to the marked place, oldest first. */
+  path: readonly { lon: number; lat: number }[] = [];
+  /** Called after each drawing. */
+  afterDraw: ((camera: Camera) => void) | undefined;
   /** Called before each drawing; true asks for another one right after. */
   beforeDraw: ((now: number) => void) | undefined;
   readonly #gl: WebGL2RenderingContext;
@@ -77,7 +81,7 @@ export class Overlay {
   #build(): void {
     const gl = this.#gl;
     this.#passes = {
-      objects: new Pass(gl, objectVertex, objectFragment, [4, 4]),
+      objects: new Pass(gl, objectVertex, objectFragment, [4, 4, 1]),
       rings: new Pass(gl, ringVertex, ringFragment, [4, 4]),
       strip: new Pass(gl, stripVertex, stripFragment, [2, 4]),
     };
@@ -90,10 +94,10 @@ export class Overlay {
     this.schedule();
   }
 
-  show(frame: Frame): void {
+  show(frame: Frame, tint?: Tint): void {
     const camera = this.#camera();
     this.#frame = frame;
-    this.#motion.show(frame, seconds(), !this.#calm.matches && camera.zoom >= glideFromZoom);
+    this.#motion.show(frame, seconds(), !this.#calm.matches && camera.zoom >= glideFromZoom, tint);
     this.#uploaded = false;
     this.schedule();
   }
@@ -171,6 +175,7 @@ export class Overlay {
     this.#drawTrail(camera, ratio);
     this.#drawRings(camera, ratio, now);
     this.#drawObjects(camera, ratio, now);
+    this.afterDraw?.(camera);
     if (now < this.#motion.settled && camera.zoom >= glideFromZoom) this.schedule();
     else if (this.#pulses.length > 0) this.#pulseTimer ??= window.setTimeout(() => this.#nextPulse(), pulseFrameMs);
   }
@@ -200,7 +205,7 @@ export class Overlay {
       this.#uploaded = true;
     }
     const gl = this.#gl;
-    const { moving, dwelling, silent, outline } = this.#colours.overlay;
+    const { moving, dwelling, silent, outline, palette } = this.#colours.overlay;
     objects.use();
     gl.uniform2f(objects.at("u_viewport"), this.canvas.width, this.canvas.height);
     gl.uniform2f(
@@ -212,6 +217,7 @@ export class Overlay {
     gl.uniform1f(objects.at("u_now"), now - motion.epoch);
     gl.uniform1f(objects.at("u_size"), sizeAt(camera.zoom) * ratio);
     gl.uniform3fv(objects.at("u_colours"), [...moving, ...dwelling, ...silent, ...moving]);
+    gl.uniform3fv(objects.at("u_palette"), palette.flat());
     gl.uniform3fv(objects.at("u_outline"), outline);
     gl.uniform1f(objects.at("u_outlineWidth"), Math.min(1.4, sizeAt(camera.zoom) * 0.12) * ratio);
     gl.drawArrays(gl.POINTS, 0, motion.count);
@@ -251,8 +257,13 @@ export class Overlay {
 
   #drawTrail(camera: Camera, ratio: number): void {
     const head = this.selectedPlace();
-    const points = this.trail.map(({ lon, lat }): [number, number] => [mercatorX(lon), mercatorY(lat)]);
+    const points = toMercator(this.trail);
     if (head) points.push(head);
+    this.#drawLine(points, camera, ratio);
+    this.#drawLine(toMercator(this.path), camera, ratio);
+  }
+
+  #drawLine(points: [x: number, y: number][], camera: Camera, ratio: number): void {
     if (points.length < 2) return;
     const strip = ribbon(
       points.map(([x, y]) => [(x * camera.scale + camera.offsetX) * ratio, (y * camera.scale + camera.offsetY) * ratio]),
@@ -266,6 +277,10 @@ export class Overlay {
     gl.uniform2f(pass.at("u_viewport"), this.canvas.width, this.canvas.height);
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, strip.length / 6);
   }
+}
+
+function toMercator(points: readonly { lon: number; lat: number }[]): [x: number, y: number][] {
+  return points.map(({ lon, lat }) => [mercatorX(lon), mercatorY(lat)]);
 }
 
 /** Below this a step of a fast vehicle is less than a pixel: gliding would cost invisible drawings. */

@@ -5,10 +5,11 @@ import type { LngLat, Map as GLMap, MapMouseEvent } from "maplibre-gl";
 import { fetchHolders } from "../api";
 import type { App } from "../app";
 import { fill, h } from "../dom";
-import { compass, formatSpeed } from "../format";
+import { compass, formatSpeed, plural } from "../format";
 import { stateName, type Located } from "../model/objects";
 import type { FenceName } from "../model/sets";
 import type { FenceLayers } from "./fences";
+import type { Crowd, Disc } from "./crowd";
 import type { Overlay } from "./overlay";
 
 /** A tooltip names this many fences that lie on one another, and counts the rest. */
@@ -19,14 +20,16 @@ export class Pointer {
   readonly #map: GLMap;
   readonly #fences: FenceLayers;
   readonly #overlay: Overlay;
+  readonly #crowd: Crowd;
   readonly #tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
   #pending: MapMouseEvent | null = null;
 
-  constructor(app: App, map: GLMap, fences: FenceLayers, overlay: Overlay) {
+  constructor(app: App, map: GLMap, fences: FenceLayers, overlay: Overlay, crowd: Crowd) {
     this.#app = app;
     this.#map = map;
     this.#fences = fences;
     this.#overlay = overlay;
+    this.#crowd = crowd;
     map.getContainer().parentElement!.append(this.#tip);
     map.on("click", (event) => this.#click(event));
     map.on("mousemove", (event) => this.#move(event));
@@ -39,6 +42,10 @@ export class Pointer {
     const object = this.#app.objects.at(this.#overlay.pick(point.x, point.y));
     if (object) {
       this.#app.select({ kind: "object", fleet: object.fleet, id: object.id });
+      return;
+    }
+    if (this.#crowd.at(point.x, point.y)) {
+      this.#map.easeTo({ center: lngLat, zoom: this.#map.getZoom() + 2, duration: 400 });
       return;
     }
     const fences = this.#fences.at(point.x, point.y);
@@ -85,10 +92,12 @@ export class Pointer {
     if (!event || this.#map.isMoving()) return;
     const { x, y } = event.point;
     const object = this.#app.objects.at(this.#overlay.pick(x, y));
-    const fences = this.#fences.at(x, y);
+    const disc = object ? null : this.#crowd.at(x, y);
+    const fences = disc ? [] : this.#fences.at(x, y);
     this.#fences.mark("hover", object ? null : (fences[0] ?? null));
-    this.#map.getCanvas().style.cursor = object || fences.length > 0 ? "pointer" : "";
+    this.#map.getCanvas().style.cursor = object || disc || fences.length > 0 ? "pointer" : "";
     if (object) this.#show(x, y, ...describeObject(object));
+    else if (disc) this.#show(x, y, ...describeDisc(disc));
     else if (fences.length > 0) this.#show(x, y, ...describeFences(fences));
     else this.#tip.hidden = true;
   }
@@ -110,8 +119,12 @@ export class Pointer {
   }
 }
 
+function describeDisc({ objects, silent }: Disc): HTMLElement[] {
+  return [h("strong", {}, plural(objects, "object")), h("span", {}, silent > 0 ? `${plural(silent, "silent one")} among them` : "click to come closer")];
+}
+
 function describeObject(object: Located): HTMLElement[] {
-  const facts = [stateName(object.state)];
+  const facts = [object.fleet, stateName(object.state)];
   if (object.state === 0 && !Number.isNaN(object.speed)) facts.push(formatSpeed(object.speed));
   if (object.state === 0 && !Number.isNaN(object.heading)) facts.push(compass(object.heading));
   return [h("strong", {}, object.id), h("span", {}, facts.join(" · "))];

@@ -10,6 +10,7 @@ export const objectVertex = `#version 300 es
 precision highp float;
 layout(location = 0) in vec4 a_path;   // from, to: Mercator relative to the origin
 layout(location = 1) in vec4 a_look;   // start, duration (s); heading (rad, < 0 unknown); state
+layout(location = 2) in float a_tint;  // of the palette; < 0: by state
 uniform vec2 u_viewport;  // device pixels
 uniform vec2 u_offset;    // of the origin, device pixels
 uniform float u_scale;    // device pixels for the width of the world
@@ -19,12 +20,14 @@ out float v_heading;
 out float v_size;
 flat out int v_state;
 flat out int v_arrow;
+flat out int v_tint;
 ${toClip}
 void main() {
   float share = a_look.y > 0.0 ? clamp((u_now - a_look.x) / a_look.y, 0.0, 1.0) : 1.0;
   vec2 place = mix(a_path.xy, a_path.zw, share);
   gl_Position = toClip(place * u_scale + u_offset, u_viewport);
   v_state = int(a_look.w + 0.5);
+  v_tint = int(floor(a_tint + 0.5));
   v_heading = a_look.z;
   v_arrow = v_state == 0 && v_heading >= 0.0 ? 1 : 0;
   // A margin of 3 pixels holds the outline and the soft edge.
@@ -38,7 +41,9 @@ in float v_heading;
 in float v_size;
 flat in int v_state;
 flat in int v_arrow;
+flat in int v_tint;
 uniform vec3 u_colours[4];
+uniform vec3 u_palette[6];
 uniform vec3 u_outline;
 uniform float u_outlineWidth;
 out vec4 colour;
@@ -76,7 +81,8 @@ void main() {
   float around = clamp(0.5 - d + u_outlineWidth, 0.0, 1.0) * 0.9;
   float alpha = max(inside, around);
   if (alpha <= 0.0) discard;
-  colour = vec4(mix(u_outline, u_colours[v_state], inside) * alpha, alpha);
+  vec3 own = v_tint < 0 || v_state == 2 ? u_colours[v_state] : u_palette[v_tint];
+  colour = vec4(mix(u_outline, own, inside) * alpha, alpha);
 }`;
 
 /** Rings: halos of the selection, pulses where something happened. */

@@ -1,12 +1,14 @@
 // Feed: the rows of the event feed, newest first. Pure but for the times that it is given; ui/feed.ts draws it.
 //
+// Rows are in order of their events' times: an event that arrives late becomes a row at its own place, not on top.
+//
 // Events wait in a buffer until tick() makes rows of them: each its own row while at most 20 events a second pass the
 // filter, groups of two seconds above that. The last events are kept apart from the rows, so that another filter can
 // look back. While it is paused the buffer fills and nothing moves.
 
 import type { FenceEvent } from "../api";
 import { type Filter, noFilter } from "../view";
-import { matches } from "./filter";
+import { matches, type StateOf } from "./filter";
 import { group, type Row } from "./group";
 
 export const maxRows = 500;
@@ -31,6 +33,8 @@ export interface FeedRow {
   id: number;
   /** Unix ms of the row's last event. */
   time: number;
+  /** Unix ms by which the rows are ordered: a gap is on top of the rows before it, whatever the clocks say. */
+  order: number;
   body: Row | GapRow;
 }
 
@@ -46,6 +50,12 @@ export class Feed {
   #seen = new Set<string>();
   #arrivals: { at: number; count: number }[] = [];
   #lastFlush = 0;
+  readonly #stateOf: StateOf | undefined;
+
+  /** stateOf is asked for the states of objects whose events came without them. */
+  constructor(stateOf?: StateOf) {
+    this.#stateOf = stateOf;
+  }
 
   get filter(): Filter {
     return this.#filter;
@@ -56,7 +66,7 @@ export class Feed {
     return this.#buffer.length;
   }
 
-  /** The last events, oldest first. */
+  /** The last events, in order of arrival. */
   get recent(): readonly FenceEvent[] {
     return this.#recent;
   }
@@ -64,7 +74,7 @@ export class Feed {
   /** Takes events that just happened, oldest first. Repeated events are dropped. */
   add(events: readonly FenceEvent[], now: number): FenceEvent[] {
     const fresh = events.filter((event) => this.#remember(event));
-    const shown = fresh.filter((event) => matches(event, this.#filter));
+    const shown = fresh.filter((event) => this.#shows(event));
     this.#buffer.push(...shown);
     if (this.#buffer.length > maxRecent) this.#buffer.splice(0, this.#buffer.length - maxRecent);
     this.#arrivals.push({ at: now, count: shown.length });
@@ -75,9 +85,8 @@ export class Feed {
   addPast(events: readonly FenceEvent[]): void {
     const fresh = events.filter((event) => this.#remember(event));
     if (fresh.length === 0) return;
-    this.#recent.sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
-    const rows = fresh.filter((event) => matches(event, this.#filter)).map((event) => this.#row({ type: "event", event }));
-    this.rows = [...this.rows, ...rows.reverse()].slice(0, maxRows);
+    this.#recent = byTime(this.#recent);
+    this.#insert(fresh.filter((event) => this.#shows(event)).map((event) => this.#row({ type: "event", event })));
   }
 
   addGap(count: number, reason: string, now: number): void {
@@ -88,7 +97,8 @@ export class Feed {
       this.rows.shift();
       count += top.body.count;
     }
-    this.#prepend([{ id: this.#nextID++, time: now, body: { type: "gap", count, reason } }]);
+    const order = this.rows[0]?.order ?? now;
+    this.#insert([{ id: this.#nextID++, time: now, order, body: { type: "gap", count, reason } }]);
   }
 
   /** The server was restarted: it counts events from the start, so known ids stand for other events. */
@@ -111,27 +121,34 @@ export class Feed {
     this.#buffer = [];
     this.#arrivals = [];
     this.grouping = false;
-    const shown = this.#recent.filter((event) => matches(event, filter)).slice(-maxRows);
-    this.rows = shown.map((event) => this.#row({ type: "event", event })).reverse();
+    const shown = byTime(this.#recent.filter((event) => this.#shows(event))).slice(-maxRows);
+    this.rows = [];
+    this.#insert(shown.map((event) => this.#row({ type: "event", event })));
   }
 
   #flush(now: number): void {
     if (this.#buffer.length === 0) return;
     this.#lastFlush = now;
-    const bodies = this.grouping
-      ? group(this.#buffer)
-      : this.#buffer.slice(-maxRows).map((event): Row => ({ type: "event", event }));
+    const events = byTime(this.#buffer);
+    const bodies = this.grouping ? group(events) : events.slice(-maxRows).map((event): Row => ({ type: "event", event }));
     this.#buffer = [];
-    this.#prepend(bodies.map((body) => this.#row(body)).reverse());
+    this.#insert(bodies.map((body) => this.#row(body)));
   }
 
-  #prepend(rows: FeedRow[]): void {
-    this.rows = [...rows, ...this.rows].slice(0, maxRows);
+  #shows(event: FenceEvent): boolean {
+    return matches(event, this.#filter, this.#stateOf);
+  }
+
+  /** Puts rows, oldest first, at their places; of the same time the last one is on top. */
+  #insert(rows: FeedRow[]): void {
+    // The sort is stable, and takes little for what is nearly sorted.
+    this.rows = [...rows.reverse(), ...this.rows].sort((a, b) => b.order - a.order).slice(0, maxRows);
   }
 
   #row(body: Row): FeedRow {
     const last = body.type === "event" ? body.event : body.events.at(-1)!;
-    return { id: this.#nextID++, time: Date.parse(last.time), body };
+    const time = Date.parse(last.time);
+    return { id: this.#nextID++, time, order: Number.isNaN(time) ? 0 : time, body };
   }
 
   #measure(now: number): void {
@@ -157,4 +174,12 @@ export class Feed {
 /** Unique among all events of one run of the server: CloudEvents' source and id together. */
 export function eventKey(event: FenceEvent): string {
   return `${event.source}\n${event.id}`;
+}
+
+/** The events, oldest first; of the same time in order of arrival. */
+function byTime(events: readonly FenceEvent[]): FenceEvent[] {
+  return events
+    .map((event) => ({ event, time: Date.parse(event.time) || 0 }))
+    .sort((a, b) => a.time - b.time)
+    .map(({ event }) => event);
 }

@@ -1,6 +1,7 @@
-// Which events the feed shows.
+// Which events the feed shows, and which objects the map asks for.
 
-import type { FenceEvent } from "../api";
+import type { EventData, FenceEvent, ObjectFilter } from "../api";
+import { State, stateNames } from "../live/frame";
 import type { Filter } from "../view";
 import { eventKind, isNear } from "./kinds";
 
@@ -25,14 +26,51 @@ function haystack(event: FenceEvent): string {
   return text;
 }
 
-export function matches(event: FenceEvent, filter: Filter): boolean {
+/** Tells the state of an object now, undefined if the page does not know it. */
+export type StateOf = (fleet: string, id: string) => number | undefined;
+
+const states = new WeakMap<FenceEvent, number>();
+
+/** Notes the states of the events' objects that came with them. */
+export function noteStates(events: readonly FenceEvent[], told: readonly number[] | undefined): void {
+  for (const [i, event] of events.entries()) {
+    const state = told?.[i];
+    if (state !== undefined) states.set(event, Math.min(state, State.Unknown));
+  }
+}
+
+/** The name of the state of an event's object: at the event as far as the server told it, else now. */
+function stateName(event: FenceEvent, now: StateOf | undefined): string {
+  const { object } = event.data;
+  const state = states.get(event) ?? (object ? now?.(object.fleet, object.id) : undefined) ?? State.Unknown;
+  return stateNames[state]!;
+}
+
+function isOfFleet(data: EventData, fleet: string): boolean {
+  return data.object?.fleet === fleet || (isNear(data) && data.other.fleet === fleet);
+}
+
+export function matches(event: FenceEvent, filter: Filter, now?: StateOf): boolean {
   if (filter.set !== "" && event.data.set !== filter.set) return false;
   if (filter.events.length > 0 && !filter.events.includes(eventKind(event))) return false;
   if (filter.rule !== "" && event.data.rule !== filter.rule) return false;
+  if (filter.fleet !== "" && !isOfFleet(event.data, filter.fleet)) return false;
+  if (filter.states.length > 0 && !filter.states.includes(stateName(event, now))) return false;
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
   return words.every((word) => haystack(event).includes(word));
 }
 
 export function isFiltering(filter: Filter): boolean {
-  return filter.set !== "" || filter.events.length > 0 || filter.rule !== "" || filter.text.trim() !== "";
+  return filter.set !== "" || filter.events.length > 0 || filter.rule !== "" || filtersObjects(filter);
+}
+
+/** Whether fewer objects are on the map. */
+export function filtersObjects({ fleet, states, text }: Filter): boolean {
+  return fleet !== "" || states.length > 0 || text.trim() !== "";
+}
+
+/** The part of the filter that is about objects, for the server. */
+export function objectFilter({ fleet, states, text }: Filter): ObjectFilter {
+  // A message to the live feed is at most 4 KiB long.
+  return { fleet: fleet.slice(0, 100), states, text: text.trim().slice(0, 100) };
 }

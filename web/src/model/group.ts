@@ -33,7 +33,7 @@ const many = 4;
 const much = 0.08;
 const busiest = 2;
 
-/** The rows for events in order of arrival; rows are in order of their last event. */
+/** The rows for events in order of time; rows are in order of their last event. */
 export function group(events: readonly FenceEvent[]): Row[] {
   const rows: { row: Row; last: number }[] = [];
   const order = new Map(events.map((event, i) => [event, i]));

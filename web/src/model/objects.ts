@@ -104,6 +104,11 @@ export class Objects {
     return found?.id === id && found.fleet === fleet ? found : undefined;
   }
 
+  /** The fleet of the object at a place in the frame, "" if it is not known. */
+  fleetAt(slot: number): string {
+    return this.#names.get(this.frame.handles[slot]!)?.fleet ?? "";
+  }
+
   /** Names of objects in view whose id holds the text, at most limit. */
   search(text: string, limit: number): ObjectName[] {
     const wanted = text.toLowerCase();
@@ -115,7 +120,9 @@ export class Objects {
     return found;
   }
 
-  counts(): StateCounts {
+  /** Null of a crowd, of which only the silent ones are counted. */
+  counts(): StateCounts | null {
+    if (this.frame.cells) return null;
     const counts: StateCounts = { moving: 0, dwelling: 0, silent: 0, unknown: 0 };
     for (let i = 0; i < this.frame.count; i++) {
       const state = this.frame.state[i];

@@ -1,9 +1,10 @@
-// The top bar: name, figures, the state of the connection.
+// The top bar: name, the state of the fleet, figures of the process, the state of the connection.
 
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { createMenu } from "../nav/nav";
 import { createFigures } from "./figures";
+import { createFleetFigures } from "./fleet-figures";
 import { showHelp } from "./help";
 import { mark } from "./mark";
 
@@ -15,6 +16,7 @@ export function createBar(app: App, bar: HTMLElement): void {
   document.body.append(menu);
   bar.append(
     h("div", { class: "brand" }, button, mark(), h("h1", {}, "Paddock"), version),
+    createFleetFigures(app),
     createFigures(app),
     h("div", { class: "bar-end" }, pill, help),
   );

@@ -1,15 +1,16 @@
 // Details of an event: what happened in a sentence, the event as JSON, and the commands that subscribe to its like.
 
 import { fetchEvents, type EventData, type EventQuery, type FenceEvent, type FenceEventData } from "../api";
-import type { App } from "../app";
+import type { App, Marked } from "../app";
 import { fill, h } from "../dom";
-import { formatCount, formatDistance, formatDuration, formatInstant, plural } from "../format";
+import { formatCount, formatDistance, formatDuration, plural } from "../format";
 import { curlCommand, natsCommand } from "../model/commands";
 import { eventKind, isCondition, isCount, isNear, reasonText, verb } from "../model/kinds";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
 import { highlight } from "./json";
 import { copyButton, failure, pairs, place, section, type Pair } from "./parts";
+import { instantTime } from "./time";
 import { describe, eventSet, linkTo, linkToRule, placeOf } from "./words";
 
 /** How far back the server is asked for an event that this page has not seen. */
@@ -64,7 +65,7 @@ async function find(set: string, id: string, signal: AbortSignal): Promise<Fence
 function draw(app: App, event: FenceEvent, panel: Panel): void {
   const { data } = event;
   panel.title(`Event · ${data.set ?? "objects near each other"}`, describe(app, event).sentence);
-  app.marked.set(isCount(data) ? null : data.point.coordinates);
+  app.marked.set(markOf(event));
   const what = section("What happened");
   what.content.append(pairs(story(app, event)));
 
@@ -74,6 +75,14 @@ function draw(app: App, event: FenceEvent, panel: Panel): void {
   json.content.append(h("pre", { class: "code", tabindex: 0, "aria-label": "The event as JSON" }, highlight(text)));
 
   fill(panel.body, what.element, json.element, command("Subscribe with curl", curlCommand(event)), command("Subscribe with nats", natsCommand(event, busURL(app))));
+}
+
+/** Where the map marks the event; an event about no object has no place. */
+function markOf({ data }: FenceEvent): Marked | null {
+  if (isCount(data)) return null;
+  const [lon, lat] = data.point.coordinates;
+  const before = isNear(data) ? null : (data.prev?.coordinates ?? null);
+  return { lon, lat, t: Date.parse(data.at), object: { fleet: data.object.fleet, id: data.object.id }, before };
 }
 
 /** All that the event says, a row for each thing. */
@@ -105,22 +114,18 @@ function linkToObject(app: App, { fleet, id }: NonNullable<EventData["object"]>)
 /** When and for how long, and how far along. */
 function times(data: EventData, kind: string): Pair[] {
   const { at, t, duration_ms: duration } = data;
-  const rows: Pair[] = [["At", instant(at)]];
+  const rows: Pair[] = [["At", instantTime(at)]];
   const own: Partial<FenceEventData> = isCount(data) || isNear(data) ? {} : data;
   if (own.direction !== undefined) rows.push(["Direction", `to the ${own.direction}`]);
-  else if (own.left !== undefined) rows.push(["Left at", instant(own.left)]);
+  else if (own.left !== undefined) rows.push(["Left at", instantTime(own.left)]);
   if (duration > 0) rows.push([spans[kind] ?? "Inside for", formatDuration(duration)]);
   if (own.progress !== undefined) rows.push(["Along the line", formatDistance(own.progress)]);
-  if (t !== at) rows.push(["Device's time", instant(t)]);
+  if (t !== at) rows.push(["Device's time", instantTime(t)]);
   return rows;
 }
 
 /** What an event's duration is the length of, if it is not a visit. */
 const spans: Partial<Record<string, string>> = { outside: "Outside for", condition_end: "Held for", count_end: "Held for", near_end: "Together for" };
-
-function instant(time: string): HTMLElement {
-  return h("time", { datetime: time }, formatInstant(Date.parse(time)));
-}
 
 function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);

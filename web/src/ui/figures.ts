@@ -1,4 +1,4 @@
-// The bar of figures: the server's present rates and counts.
+// The figures of the process: its present rates and counts.
 
 import type { Stats } from "../api";
 import type { App } from "../app";
@@ -8,7 +8,6 @@ import { createFigureList, type FigureSpec } from "./figure";
 const specs: FigureSpec<Stats>[] = [
   { label: "positions/s", title: "Positions accepted a second", value: (s) => s.positions_per_s, format: formatCount },
   { label: "events/s", title: "Events caused a second", value: (s) => s.events_per_s, format: formatCount },
-  { label: "objects", title: "Objects known", value: (s) => s.objects, format: formatCount },
   { label: "fences", title: "Fences in all sets", value: (s) => s.fences, format: formatCount },
   {
     label: "event p99",
@@ -17,9 +16,7 @@ const specs: FigureSpec<Stats>[] = [
     format: formatLatency,
   },
   { label: "memory", title: "Memory of the process", value: (s) => s.memory_bytes, format: formatBytes },
-  { label: "silent", title: "Objects that have stopped reporting", value: (s) => s.silent, format: formatCount, fault: true },
   { label: "refused/s", title: "Positions refused a second", value: (s) => s.rejected_per_s, format: formatCount, fault: true },
-  { label: "late/s", title: "Positions a second that came too late", value: (s) => s.late_per_s, format: formatCount, fault: true },
   { label: "dropped/s", title: "Events a second that slow readers lost", value: (s) => s.dropped_per_s, format: formatCount, fault: true },
 ];
 

@@ -73,6 +73,7 @@ function facts(app: App, object: ObjectState, where: HTMLElement): Pair[] {
     ["Speed", object.speed === undefined ? "not reported" : formatSpeed(object.speed)],
   ];
   if (object.heading !== undefined) rows.push(["Heading", `${compass(object.heading)} · ${Math.round(object.heading)}°`]);
+  rows.push(["Last position", h("span", { class: "fix" }, clockTime(object.t), " · ", ago(object.t))]);
   rows.push(["Last heard", ago(object.seen)]);
   return rows;
 }

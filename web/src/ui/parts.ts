@@ -3,6 +3,7 @@
 import type { FenceEvent, Properties } from "../api";
 import type { App } from "../app";
 import { fill, fillKeyed, h, icon, setText, type Child } from "../dom";
+import { formatPlace } from "../format";
 import { eventKey } from "../model/feed";
 import { eventRow } from "./feed";
 
@@ -76,7 +77,7 @@ export function listOf<T>(
 export function place(lat: number, lon: number): { element: HTMLElement; show(lat: number, lon: number): void } {
   const text = h("span");
   const element = h("span", { class: "place" }, text, copyButton("Copy latitude and longitude", () => text.textContent, ""));
-  const show = (lat: number, lon: number): void => setText(text, `${lat.toFixed(6)}, ${lon.toFixed(6)}`);
+  const show = (lat: number, lon: number): void => setText(text, formatPlace(lat, lon));
   show(lat, lon);
   return { element, show };
 }
@@ -93,7 +94,8 @@ export function copyButton(label: string, text: () => string, word = "Copy"): HT
   return button;
 }
 
-async function copy(text: string): Promise<boolean> {
+/** Reports whether that worked. */
+export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -1,9 +1,10 @@
-// The sets: colour, name, count, visible or not, their policies on request; and what the objects' shapes mean.
+// The sets: colour, name, count, visible or not, their policies on request; below them the legend.
 
 import type { App } from "../app";
 import { fill, h, icon, setText } from "../dom";
 import { formatCount, plural } from "../format";
 import { drawButton } from "../draw/start";
+import { createLegend } from "./legend";
 import { showPolicy } from "./policy";
 
 export function createSets(app: App): HTMLElement {
@@ -29,7 +30,7 @@ export function createSets(app: App): HTMLElement {
     h("div", { class: "card-head" }, h("h2", { id: "sets-title" }, "Sets"), drawButton(app)),
     list,
     note,
-    legend(app),
+    createLegend(app),
   );
 }
 
@@ -99,25 +100,5 @@ function setRow(app: App, name: string, fences: number, loaded: boolean, policy:
     ),
     policy.button,
     policy.text,
-  );
-}
-
-function legend(app: App): HTMLElement {
-  const counts = (["moving", "dwelling", "silent", "unknown"] as const).map((state) => {
-    const count = h("span", { class: "count" }, "0");
-    return { state, count, item: h("li", { class: "state", "data-state": state }, h("i", { "aria-hidden": "true" }), h("span", {}, state), count) };
-  });
-  app.frame.watch(() => {
-    const now = app.objects.counts();
-    for (const { state, count, item } of counts) {
-      setText(count, formatCount(now[state]));
-      if (state === "unknown") item.hidden = now.unknown === 0;
-    }
-  });
-  return h(
-    "div",
-    { class: "legend" },
-    h("h3", {}, "Objects in view"),
-    h("ul", {}, ...counts.map(({ item }) => item)),
   );
 }

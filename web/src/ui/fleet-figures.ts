@@ -1,0 +1,74 @@
+// The state of the fleet in a few numbers, each a link to what is behind it: a filter of the map, or a page.
+
+import type { App } from "../app";
+import { h, setText } from "../dom";
+import { formatCount } from "../format";
+import { emptyView, formatView, noFilter } from "../view";
+
+interface FleetFigure {
+  word: string;
+  title: string;
+  href: string;
+  /** Instead of a new page. */
+  here?: (app: App) => void;
+  /** Null: not known, and then not shown. */
+  count: (app: App) => number | null;
+  /** Whether a number above zero is bad news. */
+  bad: boolean;
+}
+
+const silentView = formatView({ ...emptyView, filter: { ...noFilter, states: ["silent"] } });
+
+const figures: FleetFigure[] = [
+  {
+    word: "objects",
+    title: "Objects known. Show all of them",
+    href: ".",
+    here: (app) => {
+      app.setFilter({ fleet: "", states: [], text: "" });
+      app.map.value?.fit();
+    },
+    count: (app) => app.stats.value?.objects ?? null,
+    bad: false,
+  },
+  {
+    word: "silent",
+    title: "Objects that have stopped reporting. Show these only",
+    href: `./${silentView}`,
+    here: (app) => app.setFilter({ ...noFilter, states: ["silent"] }),
+    count: (app) => app.stats.value?.silent ?? null,
+    bad: true,
+  },
+  {
+    word: "late",
+    title: "Positions of the last minute that were older than their object's last one. See the doors they came through",
+    href: "./devices",
+    count: (app) => app.stats.value?.late ?? null,
+    bad: true,
+  },
+];
+
+export function createFleetFigures(app: App): HTMLElement {
+  const rows = figures.map((figure) => {
+    const { word, title, href, here } = figure;
+    const value = h("b", {}, "–");
+    const onclick = (event: MouseEvent): void => {
+      // A new tab or window is asked for with a key.
+      if (!here || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      here(app);
+    };
+    const link = h("a", { href, title, onclick }, value, " ", h("span", {}, word));
+    return { figure, value, link };
+  });
+  app.stats.watch(() => {
+    for (const { figure, value, link } of rows) {
+      const count = figure.count(app);
+      link.hidden = count === null;
+      if (count === null) continue;
+      setText(value, formatCount(count));
+      link.classList.toggle("bad", figure.bad && count > 0);
+    }
+  });
+  return h("nav", { class: "fleet", "aria-label": "Fleet" }, ...rows.map(({ link }) => link));
+}
