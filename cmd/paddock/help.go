@@ -43,6 +43,7 @@ var examples = []struct{ command, line, does string }{
 	{"bench", "paddock bench http URL -c 50 -d 30s", "how fast a service answers, and how it fails"},
 	{"bench", "paddock bench wire --do verify", "what the wire carries, checked at both ends"},
 	{"bench", "paddock bench profile DIR", "where the time of the fence service goes"},
+	{"docs", "paddock docs --open", "the documents, without a network"},
 	{"version", "paddock version --json", "which build, for a script"},
 	{"completion", "source <(paddock completion bash)", "complete commands and flags with Tab"},
 }

@@ -56,6 +56,9 @@ type cli struct {
 	Keys      client.Keys      `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
 	Webhooks  client.Webhooks  `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
 	Context   client.Context   `cmd:"" group:"platform" help:"Keep the addresses of platforms, and the keys for them, for the commands that ask one."`
+	Doctor    client.Doctor    `cmd:"" group:"platform" help:"Tell what is wrong with a running platform, and the way out."`
+	BugReport client.BugReport `cmd:"" name:"bugreport" group:"platform" help:"Write an archive about a running platform, without secrets, for a bug report."`
+	Ready     readyCmd         `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
 	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
@@ -64,6 +67,7 @@ type cli struct {
 	Wire       wireCmd       `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
 	Web        webCmd        `cmd:"" group:"service" help:"Serve the files of a directory over HTTP."`
 	Bench      lab.Bench     `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
+	Docs       docsCmd       `cmd:"" group:"about" help:"Serve the documents, which are in the binary, as pages with a search."`
 	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`
 	Version    versionCmd    `cmd:"" group:"about" help:"Show which build this is."`
 	Completion completionCmd `cmd:"" group:"about" help:"Print a completion script for a shell."`

@@ -431,7 +431,7 @@ export async function request(url: string, signal?: AbortSignal, init: RequestIn
   return response;
 }
 
-async function json<T>(response: Promise<Response>): Promise<T> {
+export async function json<T>(response: Promise<Response>): Promise<T> {
   return reached((await response).json() as Promise<T>);
 }
 

@@ -34,7 +34,7 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/", "/v1/live", "/v1/events", "/v1/openapi.json", "/v1/none", "/metrics", "/debug/pprof/", "/engarde", "/fence", "/healthz/x", "/readyz/../v1/sets"} {
+	for _, path := range []string{"/", "/v1/live", "/v1/events", "/v1/openapi.json", "/v1/none", "/metrics", "/docs/", "/debug/pprof/", "/engarde", "/fence", "/healthz/x", "/readyz/../v1/sets"} {
 		tw.problem(tw.get(path), 401, swapDetail)
 	}
 	tw.problem(tw.post("/v1/positions", `{"id":"a","lon":1,"lat":2}`), 401, swapDetail)
@@ -79,7 +79,7 @@ func TestPathsAndMethods(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.Gofence = gofence.New(c.Catalog, gofence.Options{}) }})
 	for path, allow := range map[string]string{
 		"/v1/sets": "GET, HEAD", "/v1/sets/squares": "DELETE, GET, HEAD, POST, PUT", "/v1/sets/squares/fences/a": "DELETE, GET, HEAD, PUT",
-		"/v1/search": "GET, HEAD, POST", "/v1/positions": "POST", "/v1/objects": "GET, HEAD", "/v1/objects/v": "DELETE, GET, HEAD",
+		"/v1/search": "GET, HEAD, POST", "/v1/positions": "GET, HEAD, POST", "/v1/objects": "GET, HEAD", "/v1/objects/v": "DELETE, GET, HEAD",
 		"/v1/events": "GET, HEAD", "/v1/live": "GET, HEAD", "/v1/openapi.json": "GET, HEAD",
 	} {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"} {
