@@ -49,6 +49,7 @@ import (
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/ruleapi"
+	"paddock/internal/platform/tiles/basemap"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
@@ -286,10 +287,15 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if err != nil {
 		return p.cfg.Failure("data.dir", err)
 	}
+	ground, err := basemap.Open(p.cfg.Dashboard.Basemap)
+	if err != nil {
+		return p.cfg.Fault("dashboard.basemap", err)
+	}
 	p.api = httpapi.New(httpapi.Config{
+		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution),
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(), ground.Origin()),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,

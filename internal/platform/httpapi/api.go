@@ -32,6 +32,7 @@ import (
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/ruleapi"
 	"paddock/internal/platform/tiles"
+	"paddock/internal/platform/tiles/basemap"
 	"paddock/internal/process/keyring"
 )
 
@@ -53,6 +54,7 @@ type Config struct {
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
 	Metrics http.Handler            // nil: none
+	Basemap *basemap.Basemap        // below the fences of the dashboard; nil: none
 
 	Token         string        // required of clients, as that of an administrator; "": none
 	Keys          *keyring.Ring // nil: none
@@ -263,6 +265,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/visits":                       permit(keyring.ObjectsRead, a.getVisits),
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
+		"GET /v1/basemap":                      permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getBasemap)),
 		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
