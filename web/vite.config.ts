@@ -5,10 +5,21 @@ const backend = process.env.PADDOCK_URL ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   base: "./",
+  plugins: [
+    {
+      // As internal/platform/ui does: all pages but the map are one document.
+      name: "pages",
+      configureServer: ({ middlewares }) =>
+        void middlewares.use((request, _response, next) => {
+          request.url = (request.url ?? "").replace(/^\/[a-z]+(?=\?|$)/, "/page.html");
+          next();
+        }),
+    },
+  ],
   build: {
     outDir: "../internal/platform/ui/dist",
     emptyOutDir: true,
-    rolldownOptions: { input: ["index.html", "tunnel.html"] },
+    rolldownOptions: { input: ["index.html", "page.html"] },
     target: "es2022",
     // The map library is one chunk of about a megabyte, loaded after the rest of the page is up.
     chunkSizeWarningLimit: 1300,

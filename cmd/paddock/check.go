@@ -213,9 +213,9 @@ func (k *checkCmd) replay(c *console) error {
 	}
 	shown := c.progress()
 	found, err := platform.Verify(dir, log, func(number, newest uint64) {
-		shown.show("record %d of %d", number, newest)
+		shown.Show("record %d of %d", number, newest)
 	})
-	shown.end()
+	shown.End()
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}

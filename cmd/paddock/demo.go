@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"os"
 	"os/exec"
 	"runtime"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"paddock/internal/platform"
 	"paddock/internal/process/config"
 	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/terminal"
 )
 
 // demoCmd runs the platform with a generated city.
@@ -24,7 +26,7 @@ type demoCmd struct {
 	Seed     uint64        `default:"1" help:"Which city: the same seed gives the same one."`
 	Every    time.Duration `default:"1s" help:"Time between two positions of a vehicle."`
 	Via      string        `enum:"http,wire" default:"http" help:"How the vehicles' positions come in: http or wire."`
-	Open     bool          `help:"Open the dashboard in the browser."`
+	Open     *bool         `negatable:"" help:"Open the dashboard in the browser (default on at the terminal of a desktop)."`
 	Write    string        `type:"path" placeholder:"DIR" help:"Write the city's sets as GeoJSON into this directory and exit."`
 	Data     string        `type:"path" placeholder:"DIR" help:"Keep positions and events in this directory (default: nothing is kept)."`
 	serving
@@ -59,7 +61,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true},
+	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true}, nil,
 		func(p *platform.Platform, g *lifecycle.Group) {
 			traffic := platform.Traffic{Fleet: town.Fleet(), Every: d.Every, Logger: g.Logger}
 			if d.Via == "wire" {
@@ -69,7 +71,11 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 			}
 			phones(p, g)
 			g.Add(traffic.Service())
-			if d.Open {
+			open := atDesktop(c)
+			if d.Open != nil {
+				open = *d.Open
+			}
+			if open {
 				g.Add(lifecycle.Service{Name: "browser", Start: func(context.Context) error {
 					openBrowser(p.URL(), g.Logger)
 					return nil
@@ -96,16 +102,35 @@ func cityCatalog(town *city.City, o fence.Options) (*fence.Catalog, error) {
 	return catalog, nil
 }
 
+// xdgOpen is the program that opens a page on the desktops of Unix other than macOS.
+const xdgOpen = "xdg-open"
+
+// atDesktop reports whether standard output is a terminal of a desktop on this machine, which has a
+// browser.
+func atDesktop(c *console) bool {
+	if terminal.Columns(c.Stdout) == nil || os.Getenv("SSH_CONNECTION") != "" {
+		return false
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return true
+	}
+	_, err := exec.LookPath(xdgOpen)
+	return err == nil && cmp.Or(os.Getenv("WAYLAND_DISPLAY"), os.Getenv("DISPLAY")) != ""
+}
+
 // openBrowser asks the desktop to show a page. Without a desktop the user opens the printed URL.
 func openBrowser(url string, log *slog.Logger) {
-	name, args := "xdg-open", []string{url}
+	name, args := xdgOpen, []string{url}
 	switch runtime.GOOS {
 	case "darwin":
 		name = "open"
 	case "windows":
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
 	}
-	if err := exec.Command(name, args...).Start(); err != nil {
+	opener := exec.Command(name, args...)
+	if err := opener.Start(); err != nil {
 		log.Warn("cannot open a browser", "error", err)
+		return
 	}
+	go func() { _ = opener.Wait() }() // or it would stay as a zombie
 }

@@ -32,12 +32,15 @@ func (e usageError) Unwrap() error { return e.error }
 func (usageError) ExitCode() int   { return exitUsage }
 
 // reportError prints an error and returns its exit code. An error may define its own code, as
-// lifecycle.ErrForced does with 130.
+// lifecycle.ErrForced does with 130. An error without a text is an outcome that the command has
+// printed.
 func reportError(w io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(w, "paddock: error:", err)
+	if err.Error() != "" {
+		fmt.Fprintln(w, "paddock: error:", err)
+	}
 	var coder interface{ ExitCode() int }
 	switch {
 	case errors.As(err, &coder):

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"paddock/cmd/paddock/output"
 	"paddock/fence/track"
 	"paddock/internal/platform"
 	"paddock/internal/platform/export"
@@ -55,22 +56,22 @@ func (e *exportCmd) Run(ctx context.Context, c *console) (err error) {
 		return err
 	}
 	shown := c.progress()
-	defer shown.end()
+	defer shown.End()
 	source, err := e.open(ctx, c, shown)
 	if err != nil {
 		return err
 	}
 	var count export.Count
-	bytes, err := writeOutput(c, file, func(w io.Writer) (err error) {
+	bytes, err := output.Write(c.Stdout, file, func(w io.Writer) (err error) {
 		count, err = export.Write(ctx, w, format, kind, source, query, func(n export.Count) {
-			shown.show("%d %s", n.Rows, kind)
+			shown.Show("%d %s", n.Rows, kind)
 		})
 		return err
 	})
 	if err = errors.Join(err, source.Close()); err != nil {
 		return err
 	}
-	shown.end()
+	shown.End()
 	switch {
 	case e.JSON:
 		return c.printJSON(struct {
@@ -126,7 +127,7 @@ func (e *exportCmd) query() (q export.Query, err error) {
 }
 
 // open opens what the table is made of.
-func (e *exportCmd) open(ctx context.Context, c *console, shown *progress) (export.Source, error) {
+func (e *exportCmd) open(ctx context.Context, c *console, shown *output.Progress) (export.Source, error) {
 	if e.URL != "" {
 		if u, err := url.Parse(e.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, usagef("--url %s: not an address such as http://127.0.0.1:8080", e.URL)
@@ -162,7 +163,7 @@ func (e *exportCmd) openDir(ctx context.Context, c *console, dir string) (export
 }
 
 // openBackup restores a backup into a temporary directory, which goes with the source.
-func (e *exportCmd) openBackup(ctx context.Context, c *console, shown *progress) (_ export.Source, err error) {
+func (e *exportCmd) openBackup(ctx context.Context, c *console, shown *output.Progress) (_ export.Source, err error) {
 	f, err := os.Open(e.Backup)
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (e *exportCmd) openBackup(ctx context.Context, c *console, shown *progress)
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
-	if err := platform.Restore(&shownReader{Reader: f, to: shown, verb: "restored"}, dir); err != nil {
+	if err := platform.Restore(&output.Reader{Reader: f, To: shown, Verb: "restored"}, dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Backup, err)
 	}
 	source, err := e.openDir(ctx, c, dir)

@@ -29,6 +29,10 @@ var groups = []kong.Group{
 var examples = []struct{ command, line, does string }{
 	{"demo", "paddock demo", "a simulated city on the live map"},
 	{"up", "paddock up --sets DIR", "serve the GeoJSON fences of DIR"},
+	{"context", "paddock context add NAME --url URL", "the platform that further commands ask"},
+	{"sets", "paddock sets put zones.geojson", "a file as a set of a running platform"},
+	{"events", "paddock events tail --set zones", "its events as they happen"},
+	{"positions", "paddock positions send FILE --speed 10x", "a recording, ten times as fast"},
 	{"import", "paddock import zones.kml -o DIR", "fences of another tool as a set"},
 	{"export", "paddock export --parquet FILE", "the past positions as a table"},
 	{"rules", "paddock rules check FILE", "what is wrong with a file of rules"},
@@ -39,6 +43,7 @@ var examples = []struct{ command, line, does string }{
 	{"bench", "paddock bench http URL -c 50 -d 30s", "how fast a service answers, and how it fails"},
 	{"bench", "paddock bench wire --do verify", "what the wire carries, checked at both ends"},
 	{"bench", "paddock bench profile DIR", "where the time of the fence service goes"},
+	{"docs", "paddock docs --open", "the documents, without a network"},
 	{"version", "paddock version --json", "which build, for a script"},
 	{"completion", "source <(paddock completion bash)", "complete commands and flags with Tab"},
 }
@@ -53,7 +58,8 @@ Environment:
 
 Exit codes:
   0    success, also after a clean drain on SIGTERM or SIGINT
-  1    failure: something did not start, or failed while it ran
+  1    failure: something did not start, or failed while it ran; a difference that
+       "paddock sets diff" has found
   2    usage: a bad command, flag, argument, environment or configuration file
   3    a benchmark ran, and an objective of it was missed; or the server of a
        tunnel has refused us

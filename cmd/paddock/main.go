@@ -9,6 +9,9 @@
 //	context.Context  never cancelled by a signal: lifecycle.Group handles those
 //	*console         standard streams, environment and the logger
 //
+// The commands that are clients of a running platform are in package client, and those of the lab
+// in lab/cli. Each of the two has a Console of its own.
+//
 // The error that Run returns becomes the exit code, see exit.go.
 //
 // Started under the name that tools use for their test broker, the program is that broker with its
@@ -19,10 +22,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/alecthomas/kong"
 
+	"paddock/cmd/paddock/client"
 	"paddock/internal/busd"
 	lab "paddock/lab/cli"
 	"paddock/lab/process"
@@ -34,17 +39,26 @@ import (
 type cli struct {
 	globals
 
-	Demo     demoCmd     `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
-	Up       upCmd       `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
-	Check    checkCmd    `cmd:"" group:"platform" help:"Check a configuration file, or what a stopped platform has kept."`
-	Backup   backupCmd   `cmd:"" group:"platform" help:"Write a backup of a running platform."`
-	Restore  restoreCmd  `cmd:"" group:"platform" help:"Make a data directory of a backup."`
-	Export   exportCmd   `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
-	Import   importCmd   `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
-	Rules    rulesCmd    `cmd:"" group:"platform" help:"Check files of rules, and try them on recorded positions."`
-	Keys     keysCmd     `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
-	Webhooks webhooksCmd `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
-	Agent    agentCmd    `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
+	Demo      demoCmd          `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
+	Up        upCmd            `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
+	Check     checkCmd         `cmd:"" group:"platform" help:"Check a configuration file, or what a stopped platform has kept."`
+	Backup    client.Backup    `cmd:"" group:"platform" help:"Write a backup of a running platform."`
+	Restore   restoreCmd       `cmd:"" group:"platform" help:"Make a data directory of a backup."`
+	Export    exportCmd        `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
+	Import    importCmd        `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
+	Sets      client.Sets      `cmd:"" group:"platform" help:"List, replace, compare and remove the sets of fences of a running platform."`
+	Rules     rulesCmd         `cmd:"" group:"platform" help:"Operate the rules of a running platform; check files of rules, and try them on recorded positions."`
+	Positions client.Positions `cmd:"" group:"platform" help:"Send recorded positions to a running platform."`
+	Events    client.Events    `cmd:"" group:"platform" help:"Print the events of a running platform, as they happen or of the past."`
+	Objects   client.Objects   `cmd:"" group:"platform" help:"List, show and remove the objects of a running platform."`
+	Track     client.Track     `cmd:"" group:"platform" help:"Write the past positions of an object as GPX, GeoJSON, CSV or NDJSON."`
+	Visits    client.Visits    `cmd:"" group:"platform" help:"List the visits of objects to fences."`
+	Keys      client.Keys      `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
+	Webhooks  client.Webhooks  `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
+	Context   client.Context   `cmd:"" group:"platform" help:"Keep the addresses of platforms, and the keys for them, for the commands that ask one."`
+	Doctor    client.Doctor    `cmd:"" group:"platform" help:"Tell what is wrong with a running platform, and the way out."`
+	Ready     readyCmd         `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
+	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
@@ -52,6 +66,7 @@ type cli struct {
 	Wire       wireCmd       `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
 	Web        webCmd        `cmd:"" group:"service" help:"Serve the files of a directory over HTTP."`
 	Bench      lab.Bench     `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
+	Docs       docsCmd       `cmd:"" group:"about" help:"Serve the documents, which are in the binary, as pages with a search."`
 	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`
 	Version    versionCmd    `cmd:"" group:"about" help:"Show which build this is."`
 	Completion completionCmd `cmd:"" group:"about" help:"Print a completion script for a shell."`
@@ -97,6 +112,10 @@ func run(args []string, c *console) int {
 		return reportError(c.Stderr, err)
 	}
 	parsed.BindTo(context.Background(), (*context.Context)(nil))
+	parsed.Bind(&client.Console{
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Environ: c.Environ,
+		Logger: func(level string) (*slog.Logger, error) { return c.LoggerOver(level, "") },
+	})
 	parsed.Bind(&lab.Console{Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Environ: c.Environ, Args: c.args, LogLevel: root.LogLevel})
 	return reportError(c.Stderr, parsed.Run(c))
 }

@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
 			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.data")
+			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
 			e.Setenv("GORACE", os.Getenv("GORACE")) // of leakChecked
 			return nil
 		},
@@ -61,6 +62,9 @@ func (l leakChecked) Run() int {
 	cache, err := os.MkdirTemp("", "paddock-cache-")
 	if err == nil {
 		err = os.Setenv("XDG_CACHE_HOME", cache)
+	}
+	if err == nil {
+		err = os.Setenv("XDG_CONFIG_HOME", cache+"/config")
 	}
 	if err == nil {
 		err = os.Setenv("PADDOCK_DATA_DIR", "off") // a test that keeps data says where

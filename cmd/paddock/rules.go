@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"paddock/cmd/paddock/client"
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
@@ -15,8 +16,11 @@ import (
 	"paddock/internal/platform/rulebook/dryrun"
 )
 
-// rulesCmd works on files of rules, without a platform. See docs/guides/rules.md.
+// rulesCmd works on files of rules, without a platform, and on the rules of a platform. See
+// docs/guides/rules.md.
 type rulesCmd struct {
+	client.Rules
+
 	Check rulesCheckCmd `cmd:"" help:"Say what is wrong with a file of rules."`
 	Test  rulesTestCmd  `cmd:"" help:"Say which events rules would tell for recorded positions."`
 }

@@ -678,7 +678,7 @@ func TestImportOfVersion1(t *testing.T) {
 		t.Errorf("%d objects, %d silent", w.shard.Len(), w.shard.Silent())
 	}
 	var found []string
-	for _, o := range w.shard.Select(nil, track.FenceName{}, nil) {
+	for _, o := range w.shard.Select(nil, &track.Filter{}, nil) {
 		line := fmt.Sprint(o.ID, " ", o.State, " ", o.Time, " ", string(o.Props), " ", o.Speed, " ", o.Accuracy)
 		for _, v := range o.Fences {
 			line += fmt.Sprint(" ", v.Fence.Key, " since ", v.Since, " visit ", v.Visit)

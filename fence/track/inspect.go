@@ -66,17 +66,30 @@ func (s *Shard) LastFix(fleet, id string) Millis {
 	return 0
 }
 
-// Select appends the objects that keep says true to, in the order of their
-// handles. A nil keep keeps all. in narrows to objects in the fence with
-// this key of this set; an empty set name does not, and an empty key means any
-// fence of the set.
-func (s *Shard) Select(dst []Object, in FenceName, keep func(fleet, id string) bool) []Object {
+// Filter selects objects by what is known of them. The zero value selects all.
+type Filter struct {
+	// In narrows to objects in the fence with this key of this set. An empty set name does not,
+	// and an empty key means any fence of the set.
+	In FenceName
+	// Since narrows to objects whose last accepted fix arrived at this time or later.
+	Since Millis
+	// Area narrows to objects at points for which it returns true, if it is not nil.
+	Area func(p geometry.Point) bool
+}
+
+// Select appends the objects of the filter for which keep returns true, in the order of their
+// handles. A nil keep keeps all.
+func (s *Shard) Select(dst []Object, f *Filter, keep func(fleet, id string) bool) []Object {
 	for o := range s.objects.all() {
-		if !o.gone() && s.isIn(o, in) && (keep == nil || keep(s.nameOf(o))) {
+		if !o.gone() && s.passes(o, f) && (keep == nil || keep(s.nameOf(o))) {
 			dst = append(dst, s.describe(o))
 		}
 	}
 	return dst
+}
+
+func (s *Shard) passes(o *object, f *Filter) bool {
+	return o.arrived >= f.Since && (f.Area == nil || f.Area(o.point)) && s.isIn(o, f.In)
 }
 
 // FenceName names a fence of a set, or every fence of it.

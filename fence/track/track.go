@@ -250,7 +250,15 @@ type Event struct {
 	Progress  Measure        // metres along the middle of a corridor
 
 	Several *Several // of events about several objects; nil for others
+
+	// Trace is that of the request whose position caused the event. A shard sets none: the program
+	// around it does.
+	Trace *Trace
 }
+
+// Trace is the context of a request in the form of W3C Trace Context: the headers traceparent, and
+// tracestate or "".
+type Trace struct{ Parent, State string }
 
 // Several is the part of an event of a rule about several objects. Seq is the number of the record
 // with which the event came, and Visit that of the event that began what it ends: both are unique

@@ -354,7 +354,7 @@ func TestRemovedObjects(t *testing.T) {
 	if removed, events := w.shard.Remove("f", "o", 3000, nil); removed || events != nil {
 		t.Errorf("again: %v, %v", removed, events)
 	}
-	if got := w.shard.Select(nil, track.FenceName{}, nil); len(got) != 1 || got[0].ID != "p" {
+	if got := w.shard.Select(nil, &track.Filter{}, nil); len(got) != 1 || got[0].ID != "p" {
 		t.Errorf("%+v", got)
 	}
 	if dots := w.shard.AppendDots(nil); len(dots) != 1 || dots[0].Handle != 1 {
@@ -470,7 +470,7 @@ func TestSelectAndGet(t *testing.T) {
 		w.shard.Apply(at(id, 1, lon, 0.5), nil)
 	}
 	ids := func(in track.FenceName) (ids []string) {
-		for _, o := range w.shard.Select(nil, in, nil) {
+		for _, o := range w.shard.Select(nil, &track.Filter{In: in}, nil) {
 			ids = append(ids, o.ID)
 		}
 		slices.Sort(ids)
@@ -570,7 +570,7 @@ func TestStepsAreShort(t *testing.T) {
 		t.Fatal("the change does not end")
 	}
 	in := func(key string) int {
-		return len(w.shard.Select(nil, track.FenceName{Set: "s", Key: key}, nil))
+		return len(w.shard.Select(nil, &track.Filter{In: track.FenceName{Set: "s", Key: key}}, nil))
 	}
 	if a, b, c := in("a"), in("b"), in("c"); a != 0 || b != objects+1 || c != objects {
 		t.Errorf("%d objects in a, %d in b, %d in c", a, b, c)

@@ -191,9 +191,10 @@ func (p *Platform) followBus(ctx context.Context) error {
 		}
 		if err := p.reloadBus(); err != nil {
 			p.log.Error("the bus keeps the settings that it had", "error", err)
-			continue
+		} else {
+			p.log.Info("settings of the bus read")
 		}
-		p.log.Info("settings of the bus read")
+		p.opts.Reloaded()
 	}
 }
 

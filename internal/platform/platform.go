@@ -17,10 +17,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +32,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/busd"
+	"paddock/internal/manual"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
@@ -38,18 +41,19 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doctor"
 	"paddock/internal/platform/doors"
 	"paddock/internal/platform/doors/source"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/ruleapi"
-	"paddock/internal/platform/tiles/basemap"
 	"paddock/internal/platform/ui"
 	"paddock/internal/platform/views"
 	"paddock/internal/platform/wireapi"
@@ -97,6 +101,9 @@ type Options struct {
 	// Reread reads the configuration file again, for each signal of Rereads. Nil: never.
 	Reread  func() (*Reread, error)
 	Rereads <-chan os.Signal
+	// Reloaded is called after each signal of Reload, ReloadBus and Rereads that was acted on. Nil:
+	// no call.
+	Reloaded func()
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
@@ -152,13 +159,21 @@ type Platform struct {
 	wireFiles    *certificate.Files // of wireTLS; nil: none
 	tickets      *handshake.Tickets // of wireTLS, nil: none
 	tunnel       *tunneld.Role      // nil: none
+
+	examined atomic.Pointer[doctor.Facts] // nil until everything has started
+	flaps    *doctor.Flaps
+	trend    doctor.Trend
+	syncs    doctor.Syncs
 }
 
 // New returns a platform that has not started.
 func New(o Options) *Platform {
+	if o.Reloaded == nil {
+		o.Reloaded = func() {}
+	}
 	p := &Platform{
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
-		registry: metrics.New(), stopped: make(chan error, 1), broken: make(chan error, 1),
+		registry: metrics.New(), flaps: doctor.NewFlaps(), stopped: make(chan error, 1), broken: make(chan error, 1),
 	}
 	p.busNow = busSource{config: o.Config, file: o.Bus}
 	open := tunneld.OpenFiles()
@@ -203,6 +218,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
 		{Name: "sources", Start: p.openSources, Run: p.runSources, Drain: p.closeSources},
 		{Name: "settings", Run: p.followFile}, // of all services above
+		{Name: "examination", Start: p.openExamination, Run: p.followTrend},
 	} {
 		g.Add(s)
 	}
@@ -243,6 +259,20 @@ func (p *Platform) Objects() int {
 	return n
 }
 
+// Alive returns once ingest has made a round: see [ingest.Pipeline.Alive].
+func (p *Platform) Alive(ctx context.Context) error { return p.pipeline.Alive(ctx) }
+
+// Obstacle returns why /readyz answers 503, or "". It is called once the doors are open.
+func (p *Platform) Obstacle() string { return p.api.Obstacle() }
+
+// Summary returns a sentence about the running platform.
+func (p *Platform) Summary() string {
+	if reason := p.Obstacle(); reason != "" {
+		return "not ready: " + reason
+	}
+	return fmt.Sprintf("ready: %d sets, %d objects, %d positions accepted", p.catalog.Len(), p.Objects(), p.Totals().Accepted)
+}
+
 // listenError distinguishes an address that is unavailable now, such as one in use, from an invalid
 // one.
 func (p *Platform) listenError(key string, err error) error {
@@ -260,7 +290,7 @@ var otherAddress = map[string]string{
 func (p *Platform) startIngest(context.Context) error {
 	local := p.bus.Local("events")
 	p.congested = local.Congested
-	p.pipeline.Start(busapi.NewPublisher(p.events, local, p.registry, p.log))
+	p.pipeline.Start(p.flaps.Publishing(busapi.NewPublisher(p.events, local, p.registry, p.log)))
 	registerPipeline(p.registry, p.pipeline, p.events)
 	return p.pipeline.Settle()
 }
@@ -295,13 +325,13 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution),
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(), ground.Origin()),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(), ground.Origin()), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(),
+		Tunnel: p.overview(), Doctor: p.examined.Load,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

@@ -98,6 +98,9 @@ func (p *Platform) trackOptions() (track.Options, error) {
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
+	if err := journal.CheckFormat(journalDir(dir)); err != nil {
+		return err
+	}
 	if err := errors.Join(removeUnfinished(dir), finishExchange(dir)); err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		open = journal.Open
 	}
 	p.journal, err = open(journal.Options{
-		Dir: journalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()) },
+		Dir: journalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
 		Fatal: func(err error) {
 			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
 			os.Exit(exitJournal)

@@ -59,7 +59,7 @@ func TestUnknownRequestsFail(t *testing.T) {
 	// The URLs that the pages write themselves.
 	for _, path := range []string{
 		"", "index.html", "?", "?at=1,2,3&fence=a/b&set=x&event=enter,exit&q=100%25&hide=y", "?object=f/v42", "?record=s/v42%2F1",
-		"tunnel", "tunnel.html?find=DEPOT",
+		"tunnel", "tunnel?find=DEPOT", "?rule=a", "sets", "rules?rule=a", "webhooks?id=a", "keys", "devices", "bus", "wire",
 	} {
 		if status, body, err := r.call("GET", path, "", nil); err != nil || status != http.StatusOK || !bytes.Contains(body, []byte("<")) {
 			t.Errorf("/%s: %d, %v, %.100q", path, status, err, body)

@@ -62,6 +62,7 @@ describe("the tunnel's page", () => {
       // The map itself is not drawn: that takes its time.
       await page.route("**/assets/map-*.js", (route) => route.abort());
       await page.getByRole("link", { name: "Map" }).click();
+      await page.getByRole("button", { name: "Pages" }).click();
       await page.getByRole("link", { name: "Tunnel" }).click();
       await page.getByText("No client is connected.").waitFor();
     }));

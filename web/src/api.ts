@@ -172,6 +172,9 @@ export interface FenceEvent {
   type: string;
   subject: string;
   time: string;
+  /** W3C Trace Context of the request whose position caused the event. */
+  traceparent?: string;
+  tracestate?: string;
   datacontenttype: "application/json";
   data: EventData;
 }

@@ -6,6 +6,7 @@ import "./style/panels.css";
 import "./style/feed.css";
 import "./style/details.css";
 import "./style/map.css";
+import "./style/nav.css";
 import type { Events, LiveMessage } from "./api";
 import { isFenceEvent } from "./api";
 import { App } from "./app";

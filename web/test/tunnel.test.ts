@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tunnel } from "../src/api";
-import type { Link } from "../src/tunnel/poll";
+import type { Link } from "../src/live/poll";
 
 vi.stubGlobal("document", { baseURI: "http://127.0.0.1:8080/tunnel" });
 vi.stubGlobal("window", globalThis);
 const { counter, Rates } = await import("../src/tunnel/rates");
-const { everyMs, Poll } = await import("../src/tunnel/poll");
+const { everyMs, Poll } = await import("../src/live/poll");
 const { ApiError } = await import("../src/api");
 const { connections, inFlight, kickCommand, names, shortId } = await import("../src/tunnel/clients");
 const { groupOf, stateOf } = await import("../src/tunnel/tunnels");
@@ -72,17 +72,17 @@ describe("the poll", () => {
 
   it("asks again after a second, and after a wait when the server is away", async () => {
     const answers: (Tunnel | Error)[] = [answer(1), answer(2), new TypeError("no connection"), new ApiError(503, "not now"), answer(3)];
-    const asked: string[] = [];
+    let asked = 0;
     const shown: number[] = [];
-    const ask = (find: string): Promise<Tunnel> => {
-      asked.push(find);
+    const ask = (): Promise<Tunnel> => {
+      asked++;
       const next = answers.shift()!;
       return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
     };
     const poll = new Poll(({ t }) => shown.push(t), ask);
     const links: Link[] = [];
     poll.link.watch((link) => links.push(link));
-    poll.setFind("bus");
+    poll.now();
     await vi.advanceTimersByTimeAsync(0);
     await vi.advanceTimersByTimeAsync(everyMs);
     expect(shown).toEqual([1, 2]);
@@ -94,7 +94,7 @@ describe("the poll", () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(links.at(-1)).toMatchObject({ state: "live" });
     expect(shown).toEqual([1, 2, 3]);
-    expect(new Set(asked)).toEqual(new Set(["bus"]));
+    expect(asked).toBe(5);
   });
 
   it("asks a server without a tunnel once", async () => {
@@ -112,12 +112,27 @@ describe("the poll", () => {
     expect(asked).toBe(1);
   });
 
+  it("asks a server that refuses the key once, and says why", async () => {
+    let asked = 0;
+    const poll = new Poll(
+      () => undefined,
+      () => {
+        asked++;
+        return Promise.reject(new ApiError(403, "it needs admin"));
+      },
+    );
+    poll.now();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(poll.link.value).toEqual({ state: "denied", why: "it needs admin" });
+    expect(asked).toBe(1);
+  });
+
   it("shows nothing of a question that was replaced", async () => {
     const waiting: ((tunnel: Tunnel) => void)[] = [];
-    const poll = new Poll(({ t }) => shown.push(t), () => new Promise((resolve) => waiting.push(resolve)));
+    const poll = new Poll<Tunnel>(({ t }) => shown.push(t), () => new Promise((resolve) => waiting.push(resolve)));
     const shown: number[] = [];
     poll.now();
-    poll.setFind("a");
+    poll.now();
     waiting[1]!(answer(2));
     waiting[0]!(answer(1));
     await vi.advanceTimersByTimeAsync(0);

@@ -40,7 +40,7 @@ func (p *Publisher) Publish(records []events.Record) {
 	p.log.Append(records)
 	msgs := make([]bus.Msg, len(records))
 	for i := range records {
-		msgs[i] = bus.Msg{Subject: records[i].Subject, Data: records[i].JSON.Bytes()}
+		msgs[i] = bus.Msg{Subject: records[i].Subject, Header: headerOf(&records[i]), Data: records[i].JSON.Bytes()}
 	}
 	if p.bus.PublishBatch(msgs) == nil {
 		return
@@ -51,4 +51,17 @@ func (p *Publisher) Publish(records []events.Record) {
 			p.logger.Warn("event not published on the bus", "subject", m.Subject, "bytes", len(m.Data), "error", err)
 		}
 	}
+}
+
+// headerOf returns the header of an event's message, nil if it has no trace.
+func headerOf(r *events.Record) []byte {
+	trace, ok := r.Trace()
+	if !ok {
+		return nil
+	}
+	h := append([]byte("NATS/1.0\r\ntraceparent: "), trace.Parent...)
+	if trace.State != "" {
+		h = append(append(h, "\r\ntracestate: "...), trace.State...)
+	}
+	return append(h, "\r\n\r\n"...)
 }

@@ -13,6 +13,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/events/tracing"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/subjects"
 )
@@ -91,7 +92,11 @@ func (d *Positions) decode(m *bus.Msg) (*ingest.Batch, error) {
 		return nil, err
 	}
 	dec := ingest.Decoder{Fleet: fleet, ID: id, Holds: m.Limited, Arrived: track.MillisOf(time.Now()), MaxAhead: d.maxAhead, Door: d.door}
-	return dec.Decode(m.Data)
+	batch, err := dec.Decode(m.Data)
+	if err == nil && len(m.Header) > 0 {
+		batch.Trace = tracing.FromMessage(m.Header)
+	}
+	return batch, err
 }
 
 // ParsePositionSubject reads pos.<fleet>.<object>. The token _ stands for an object that the body

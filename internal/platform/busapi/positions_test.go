@@ -10,6 +10,7 @@ import (
 
 	"paddock/bus"
 	"paddock/fence"
+	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/views"
@@ -134,6 +135,27 @@ func TestAnAnswerIsNoPosition(t *testing.T) {
 		}
 		if got := <-seen; got != "answers" {
 			t.Errorf("%s: answered on %s", body, got)
+		}
+	}
+}
+
+// An event without a trace has no header, and the question costs nothing.
+func TestHeadersOfTraces(t *testing.T) {
+	record := func(trace *track.Trace) events.Record {
+		return events.NewRecord(&track.Event{Set: "s", Fleet: "f", ID: `a","traceparent":"x`, Props: []byte(`{"a":1,"traceparent":"y"}`), Trace: trace}, "")
+	}
+	none := record(nil)
+	if n := testing.AllocsPerRun(100, func() {
+		if headerOf(&none) != nil {
+			t.Error("a header of nothing")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	for state, want := range map[string]string{"": "NATS/1.0\r\ntraceparent: p\r\n\r\n", `a="\`: "NATS/1.0\r\ntraceparent: p\r\ntracestate: a=\"\\\r\n\r\n"} {
+		r := record(&track.Trace{Parent: "p", State: state})
+		if got := string(headerOf(&r)); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

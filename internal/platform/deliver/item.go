@@ -3,6 +3,7 @@ package deliver
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 
 	"paddock/internal/platform/events"
@@ -43,6 +44,17 @@ func (it *Item) AppendTile38(dst []byte) []byte {
 		return it.AppendCloudEvent(dst)
 	}
 	return events.AppendTile38(dst, &it.Record)
+}
+
+// TraceHeaders yields the headers traceparent and tracestate of the request that caused the event,
+// as far as there are any.
+func (it *Item) TraceHeaders() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		t, ok := it.Trace()
+		if ok && yield("traceparent", t.Parent) && t.State != "" {
+			yield("tracestate", t.State)
+		}
+	}
 }
 
 // EventID returns the id of an event: the attribute of its JSON.

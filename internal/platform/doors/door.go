@@ -101,6 +101,7 @@ type Door struct {
 	source func() any  // nil: none
 	last   []Rejection // a ring of at most Kept
 	next   int         // the oldest, once the ring is full
+	clocks []Clock     // at most maxClocks, and one
 }
 
 // Count counts positions by what the fold made of them.

@@ -17,7 +17,8 @@ import (
 // The attribute id is the object's id and its event count, as "v42/17", preceded by the fleet
 // unless that is the default one. Each part is written as a bus token, so that ids of two objects
 // never coincide. For events about several objects see appendSeveralID. The attribute source is the
-// set, and the run if there is one.
+// set, and the run if there is one. The attributes traceparent and tracestate, of CloudEvents'
+// extension for distributed tracing, are those of the request that caused the event.
 func encode(e *track.Event, run string) Text {
 	var room [1024]byte
 	var shared []part
@@ -33,7 +34,8 @@ func encode(e *track.Event, run string) Text {
 	b = appendString(b, subjectOf(e))
 	b = append(b, `,"time":`...)
 	b = appendTime(b, e.At)
-	b = append(b, `,"datacontenttype":"application/json","data":`...)
+	b = appendTrace(b, e.Trace)
+	b = append(append(b, dataFollows...), `"application/json","data":`...)
 	if e.Several != nil {
 		b, shared = appendSeveralData(b, e)
 	} else {

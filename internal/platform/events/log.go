@@ -67,6 +67,8 @@ type Log struct {
 	grown  chan struct{} // closed and replaced when the log grows or ends
 	ended  bool
 	end    chan struct{} // closed by End
+
+	subscriptions subscriptions
 }
 
 // NewLog returns an empty log. It keeps at most maxRecords records and, except for the newest

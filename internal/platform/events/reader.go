@@ -56,6 +56,7 @@ type Reader struct {
 	log   *Log
 	match func(*Record) bool // selects records, under the log's lock
 	next  uint64             // cursor of the next record to look at
+	watch *Subscription      // nil: none
 }
 
 // Latest returns the cursor of the newest record, 0 if there was none yet.
@@ -169,8 +170,19 @@ func (r *Reader) TryNext(dst []Record) ([]Record, Gap) {
 	}
 }
 
-// advance is scan, preceded by records that only the journal has.
+// advance is step, of which a subscription is told.
 func (r *Reader) advance(dst []Record) (out []Record, gap Gap, more bool, wait <-chan struct{}, ended bool) {
+	r.watch.note(r.next)
+	out, gap, more, wait, ended = r.step(dst)
+	if len(out) == len(dst) { // nothing is left to be sent
+		r.watch.note(r.next)
+	}
+	r.watch.gap(gap)
+	return out, gap, more, wait, ended
+}
+
+// step is scan, preceded by records that only the journal has.
+func (r *Reader) step(dst []Record) (out []Record, gap Gap, more bool, wait <-chan struct{}, ended bool) {
 	if r.log.journal != nil {
 		if until := r.log.oldestInMemory(); r.next < until {
 			out, gap = r.older(dst, until)

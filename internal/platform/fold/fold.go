@@ -22,6 +22,8 @@ type Job interface {
 	Position(i int32) *track.Position
 	// Applied is called once for each position that was applied, with the state after it.
 	Applied(i int32, o track.Outcome, state *track.Shard)
+	// Trace returns the trace of the request that a position came with, or nil.
+	Trace(i int32) *track.Trace
 }
 
 // Partition is the state of some objects, and the positions that wait for their turn. One goroutine
@@ -79,8 +81,17 @@ func weight(e *track.Event) int {
 }
 
 func (p *Partition) apply(j Job, i int32, events []track.Event) []track.Event {
+	n := len(events)
 	o, events := p.Shard.Apply(j.Position(i), events)
 	j.Applied(i, o, p.Shard)
+	if len(events) == n {
+		return events
+	}
+	if trace := j.Trace(i); trace != nil {
+		for k := range events[n:] {
+			events[n+k].Trace = trace
+		}
+	}
 	return events
 }
 

@@ -23,16 +23,17 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
+	"paddock/internal/platform/doctor"
 	"paddock/internal/platform/doors"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/httpapi/tiles"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/ruleapi"
-	"paddock/internal/platform/tiles"
-	"paddock/internal/platform/tiles/basemap"
 	"paddock/internal/process/keyring"
 )
 
@@ -53,6 +54,7 @@ type Config struct {
 	Files   func() directory.Status // state of the sets' files; nil: none
 	Gofence *gofence.Handler        // the original API; nil: none
 	UI      http.Handler            // the dashboard; nil: none
+	Manual  http.Handler            // the documents, below /docs/; nil: none
 	Metrics http.Handler            // nil: none
 	Basemap *basemap.Basemap        // below the fences of the dashboard; nil: none
 
@@ -74,6 +76,9 @@ type Config struct {
 	// Tunnel returns the state of the tunnel's server: clients and tunnels whose names contain
 	// find, at most most of each; nil: there is no tunnel.
 	Tunnel func(find string, most int) any
+
+	// Doctor returns what examines the platform, or nil while it starts. Nil: there is none.
+	Doctor func() *doctor.Facts
 
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
@@ -228,7 +233,7 @@ func (a *API) v1() map[string]handler {
 		"DELETE /v1/sets/{set}":                permit(keyring.SetsWrite, a.inSet(a.deleteSet)),
 		"GET /v1/sets/{set}/fences":            permit(readSets, a.getFences),
 		"GET /v1/sets/{set}/fences/{id}":       permit(readSets, a.inSet(a.getFence)),
-		"PUT /v1/sets/{set}/fences/{id}":       permit(keyring.SetsWrite, a.inSet(a.putFence)),
+		"PUT /v1/sets/{set}/fences/{id}":       permit(keyring.SetsWrite, a.inSet(a.putFence, "dry-run")),
 		"DELETE /v1/sets/{set}/fences/{id}":    permit(keyring.SetsWrite, a.inSet(a.deleteFence)),
 		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": permit(readSets, a.inSet(a.getTile, "v")),
 		"GET /v1/sets/{set}/policy":            permit(readSets, a.inSet(a.getPolicy)),
@@ -266,11 +271,13 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
 		"GET /v1/basemap":                      permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getBasemap)),
+		"GET /v1/doctor":                       permit(keyring.Admin, a.getDoctor),
 		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
 		"DELETE " + sessionPath:                plain(a.deleteSession),
 		"POST " + sessionPath:                  plain(a.postSession),
+		"GET " + sessionPath:                   plain(a.getSession),
 		"GET /v1/audit":                        permit(keyring.Admin, a.getAudit),
 		"GET /v1/keys":                         permit(keyring.Admin, plain(a.getKeys)),
 		"POST /v1/keys":                        permit(keyring.Admin, plain(a.postKey)),
@@ -313,6 +320,9 @@ func (a *API) routes() http.Handler {
 	mux.Handle("/readyz", otherMethods([]string{http.MethodGet, http.MethodHead}))
 	if a.cfg.Profile {
 		profile(mux)
+	}
+	if a.cfg.Manual != nil {
+		mux.Handle("/docs/", http.StripPrefix("/docs", a.cfg.Manual))
 	}
 	if a.cfg.UI != nil {
 		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

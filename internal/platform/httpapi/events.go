@@ -66,7 +66,8 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := keyring.From(r.Context()).While(r.Context())
 	defer cancel()
-	s.follow(ctx, reader)
+	seen := s.log.Subscribe(reader, "http", r.RemoteAddr)
+	seen.End(s.follow(ctx, reader))
 	return nil
 }
 
@@ -218,8 +219,8 @@ func (s *eventStream) past(reader *events.Reader, limit int) {
 }
 
 // follow writes events as they occur, until the client disconnects or the log ends. The log ends in
-// a drain, after all events were written.
-func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
+// a drain, after all events were written. The error is why it ended.
+func (s *eventStream) follow(ctx context.Context, reader *events.Reader) error {
 	defer s.allowWrite() // of the last chunk, which distinguishes the end from a broken connection
 	records := make([]events.Record, 0, streamBatch)
 	for {
@@ -235,7 +236,7 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) {
 			err = s.send([]byte(s.enc.heartbeat))
 		}
 		if err != nil {
-			return
+			return err
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (a *API) getEventSocket(w http.ResponseWriter, r *http.Request, reader *eve
 	if err != nil {
 		return nil // Accept has answered
 	}
-	s := &eventSocket{api: a, conn: conn, grant: keyring.From(r.Context()), tile38: tile38}
+	s := &eventSocket{api: a, conn: conn, grant: keyring.From(r.Context()), tile38: tile38, peer: r.RemoteAddr}
 	s.serve(reader)
 	return nil
 }
@@ -43,7 +43,10 @@ func (s *eventSocket) serve(reader *events.Reader) {
 		_, _, err := s.conn.Reader(s.api.ctx)
 		spoke = err == nil
 	}()
-	if errors.Is(s.follow(ctx, reader), events.ErrEnded) {
+	seen := s.api.cfg.Log.Subscribe(reader, "websocket", s.peer)
+	err := s.follow(ctx, reader)
+	seen.End(err)
+	if errors.Is(err, events.ErrEnded) {
 		_ = s.conn.Close(websocket.StatusGoingAway, "shutting down") // the client may be gone
 		<-read
 		return
@@ -80,6 +83,7 @@ type eventSocket struct {
 	conn   *websocket.Conn
 	grant  *keyring.Grant
 	tile38 bool
+	peer   string
 	buf    []byte
 }
 

@@ -125,6 +125,7 @@ type edit struct {
 	ID         string        `json:"id"`
 	Generation uint64        `json:"generation"`
 	ETag       string        `json:"etag"`
+	DryRun     bool          `json:"dry_run,omitempty"` // nothing has changed
 	Findings   []findingJSON `json:"findings,omitempty"`
 }
 
@@ -132,30 +133,58 @@ func (a *API) fenceGuard(s *fence.Set, key string, given etag.Condition) fence.G
 	return a.guard(s, given, func(now *fence.Snapshot) bool { _, ok := now.Lookup(key); return ok })
 }
 
-func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
+// readFence reads the fence of a request under the key of its path. A fence with an invalid setting
+// is refused.
+func (a *API) readFence(w http.ResponseWriter, r *http.Request) (fence.Fence, []findingJSON, error) {
 	l := a.memory.Lease()
 	defer l.Release()
 	body, err := a.readBody(w, r, l)
 	if err != nil {
-		return err
+		return fence.Fence{}, nil, err
+	}
+	key := r.PathValue("id")
+	if key == "" || len(key) > 256 {
+		return fence.Fence{}, nil, fail(http.StatusBadRequest, "id: 1 to 256 bytes")
 	}
 	f, findings, err := geojson.ParseFeature(body, a.cfg.Fences.Reading())
 	if err != nil {
-		return refused(err)
+		return fence.Fence{}, nil, refused(err)
 	}
+	f.Key = key
+	var told []findingJSON
+	var bad *Problem
 	for _, fd := range findings {
-		if fd.Code == geojson.CodeInvalidSetting {
-			return fail(http.StatusBadRequest, "properties: %s", fd.Reason)
+		fd.Key, fd.Fatal = key, fd.Code == geojson.CodeInvalidSetting
+		told = append(told, describeFinding(fd))
+		if fd.Fatal && bad == nil {
+			bad = fail(http.StatusBadRequest, "properties: %s", fd.Reason)
 		}
 	}
-	f.Key = r.PathValue("id")
-	if f.Key == "" || len(f.Key) > 256 {
-		return fail(http.StatusBadRequest, "id: 1 to 256 bytes")
+	if bad != nil {
+		bad.Findings = told
+		return fence.Fence{}, nil, bad
+	}
+	return f, told, nil
+}
+
+// putFence adds or replaces a fence. A dry run makes the same checks and changes nothing.
+func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
+	dry, err := flag(r, "dry-run")
+	if err != nil {
+		return err
+	}
+	f, findings, err := a.readFence(w, r)
+	if err != nil {
+		return err
+	}
+	guard := a.fenceGuard(s, f.Key, conditionOf(r))
+	if dry {
+		return a.tryFence(w, s, &f, guard, findings)
 	}
 	var created bool
 	var snap *fence.Snapshot
 	err = a.audited(r, "fence.put", s.Name()+"/"+f.Key, func() (err error) {
-		if created, snap, err = s.If(a.fenceGuard(s, f.Key, conditionOf(r))).Put(f); err != nil {
+		if created, snap, err = s.If(guard).Put(f); err != nil {
 			return refused(err)
 		}
 		return a.settle()
@@ -163,16 +192,24 @@ func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) err
 	if err != nil {
 		return err
 	}
-	answer := edit{Set: s.Name(), ID: f.Key, Generation: snap.Generation(), ETag: a.etags.of(s, snap)}
 	tellGeneration(w, snap)
-	for _, fd := range findings {
-		answer.Findings = append(answer.Findings, findingJSON{Feature: fd.Feature, Fence: f.Key, Code: fd.Code, Reason: fd.Reason})
-	}
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
 	}
-	return writeJSON(w, status, &answer)
+	return writeJSON(w, status, &edit{Set: s.Name(), ID: f.Key, Generation: snap.Generation(), ETag: a.etags.of(s, snap), Findings: findings})
+}
+
+// tryFence answers a dry run with the present state of the set.
+func (a *API) tryFence(w http.ResponseWriter, s *fence.Set, f *fence.Fence, guard fence.Guard, findings []findingJSON) error {
+	snap := s.Snapshot()
+	if err := guard(snap); err != nil {
+		return err
+	}
+	tellGeneration(w, snap)
+	return writeJSON(w, http.StatusOK, &edit{
+		Set: s.Name(), ID: f.Key, Generation: snap.Generation(), ETag: a.etags.of(s, snap), DryRun: true, Findings: findings,
+	})
 }
 
 func (a *API) deleteFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {

@@ -120,3 +120,43 @@ func TestCirclesAndBoxesAreFound(t *testing.T) {
 		t.Errorf("%d of %d took the fast path", n, asked)
 	}
 }
+
+// A dry run of a fence tells what a change would find, with the place, refuses what a change would
+// refuse, and changes nothing.
+func TestDryRunOfAFence(t *testing.T) {
+	tw := newTown(t, options{})
+	const (
+		bow    = `{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[[40,20],[42,22],[42,20],[40,22],[40,20]]]}}`
+		path   = "/v1/sets/far/fences/bow"
+		found  = `"findings":[{"feature":-1,"fence":"bow","code":"self-crossing","reason":"ring 0: two of its edges cross","at":[41,21],"refused":false}]`
+		badLat = `{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[[40,20],[41,20],[41,91],[40,20]]]}}`
+	)
+	before := string(tw.get("/v1/sets/far").body)
+	try := func(query, body string, headers ...string) reply {
+		t.Helper()
+		return tw.send(request{method: http.MethodPut, path: path + query, body: body, headers: headers})
+	}
+	r := try("?dry-run=1", bow, "If-None-Match", "*")
+	if text := string(r.body); r.status != 200 || !strings.Contains(text, found) || !strings.Contains(text, `"dry_run":true`) {
+		t.Errorf("%d %s", r.status, text)
+	}
+	for _, dry := range []string{"?dry-run=1", ""} {
+		r := try(dry, badLat)
+		if text := string(r.body); r.status != 400 || !strings.Contains(text, `"code":"out-of-range"`) || !strings.Contains(text, `"at":[41,91],"refused":true`) {
+			t.Errorf("%q: %d %s", dry, r.status, text)
+		}
+		r = try(dry, strings.Replace(bow, "{}", `{"paddock:fixes":0}`, 1))
+		if text := string(r.body); r.status != 400 || !strings.Contains(text, `"code":"invalid-setting"`) || !strings.Contains(text, `"code":"self-crossing"`) {
+			t.Errorf("%q: %d %s", dry, r.status, text)
+		}
+		tw.expect(try(dry, bow, "If-Match", "*"), 412, "")
+	}
+	tw.expect(try("?dry-run=yes", bow), 400, "")
+	tw.expect(tw.get(path), 404, "")
+	if now := string(tw.get("/v1/sets/far").body); now != before {
+		t.Errorf("a dry run made %s of %s", now, before)
+	}
+	if r := try("", bow); r.status != 201 || !strings.Contains(string(r.body), found) || strings.Contains(string(r.body), "dry_run") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -207,8 +208,8 @@ func (tw *town) problem(r reply, status int, detail string) {
 		tw.Errorf("status %d, no problem: %v: %s", r.status, err, r.body)
 		return
 	}
-	want := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Oldest: p.Oldest}
-	if r.status != status || p != want {
+	want := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Oldest: p.Oldest, Findings: p.Findings}
+	if r.status != status || !reflect.DeepEqual(p, want) {
 		tw.Errorf("status %d\ngot  %+v\nwant %+v", r.status, p, want)
 	}
 	if ct := r.header.Get("Content-Type"); ct != "application/problem+json" {

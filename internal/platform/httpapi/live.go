@@ -42,7 +42,7 @@ func (a *API) getLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	conn.SetReadLimit(liveMessage)
 	c := &liveClient{
-		api: a, grant: keyring.From(r.Context()), conn: conn, requests: make(chan liveRequest), ended: make(chan struct{}),
+		api: a, grant: keyring.From(r.Context()), peer: r.RemoteAddr, conn: conn, requests: make(chan liveRequest), ended: make(chan struct{}),
 	}
 	c.viewer = livemap.NewViewer(a.cfg.Pipeline, c.grant)
 	c.serve()
@@ -88,6 +88,7 @@ type liveClient struct {
 	api      *API
 	conn     *websocket.Conn
 	grant    *keyring.Grant
+	peer     string           // its address
 	requests chan liveRequest // unbuffered, from read to run
 	ended    chan struct{}    // closed when requests are no longer received
 	fault    string           // the error in a request; owned by read until serve has waited for it
@@ -96,7 +97,8 @@ type liveClient struct {
 	unseen  events.Filter // what the key is not for is left out
 	filter  events.Filter
 	reader  *events.Reader
-	sets    string // the last description of the sets
+	seen    *events.Subscription // of reader
+	sets    string               // the last description of the sets
 	records []events.Record
 	frame   []byte
 }
@@ -172,9 +174,11 @@ func parseLiveRequest(data []byte) (req liveRequest, err error) {
 	return req, nil
 }
 
-func (c *liveClient) run(ctx context.Context) error {
+func (c *liveClient) run(ctx context.Context) (err error) {
 	log := c.api.cfg.Log
 	c.reader = log.Reader(log.Latest(), c.filter)
+	c.seen = log.Subscribe(c.reader, "dashboard", c.peer)
+	defer func() { c.seen.End(err) }()
 	c.records = make([]events.Record, 0, liveEvents)
 	if err := c.greet(ctx); err != nil {
 		return err
@@ -237,6 +241,7 @@ func (c *liveClient) obey(req liveRequest) error {
 		c.filter = *req.Events
 		c.filter.Sees = c.unseen.Sees
 		c.reader = c.api.cfg.Log.Reader(c.reader.Position(), c.filter)
+		c.seen.Follow(c.reader)
 	}
 	if req.Cursor == nil {
 		return nil
@@ -251,6 +256,7 @@ func (c *liveClient) obey(req liveRequest) error {
 		})
 	}
 	c.reader = c.api.cfg.Log.Reader(after, c.filter)
+	c.seen.Follow(c.reader)
 	return nil
 }
 

@@ -3,11 +3,14 @@ package httpapi
 import (
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"net/http"
+	"net/url"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/lookup"
 	"paddock/internal/process/keyring"
 )
 
@@ -34,6 +37,7 @@ type objectJSON struct {
 	Props    json.RawMessage `json:"props,omitempty"`
 	Fences   []visitJSON     `json:"fences"`
 	Pending  []pendingJSON   `json:"pending,omitempty"`
+	Distance *float64        `json:"distance,omitempty"` // metres from the point of ?near=
 }
 
 // pendingJSON is a change that the policy of the set has not confirmed.
@@ -54,24 +58,17 @@ type visitJSON struct {
 }
 
 func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "fleet", "prefix", "set", "fence", "at", "limit", "after")
+	q, err := params(r, "fleet", "prefix", "set", "fence", "bbox", "near", "since", "at", "limit", "after")
 	if err != nil {
 		return err
 	}
-	query := ingest.Query{
-		Prefix: q.Get("prefix"), Limit: defaultObjects,
-		In: track.FenceName{Set: q.Get("set"), Key: q.Get("fence")},
-	}
+	query := ingest.Query{Prefix: q.Get("prefix"), Limit: defaultObjects}
 	if query.Fleet, err = fleetOf(r, q.Get("fleet"), ""); err != nil {
 		return err
 	}
-	if set := query.In.Set; set != "" {
-		if err := permitSet(r, set); err != nil {
-			return err
-		}
-	}
-	if query.In.Key != "" && query.In.Set == "" {
-		return fail(http.StatusBadRequest, "query: fence needs its set")
+	area, err := objectFilter(r, q, &query.Filter)
+	if err != nil {
+		return err
 	}
 	if s := q.Get("limit"); s != "" {
 		if query.Limit, err = count("limit", s, maxObjects); err != nil {
@@ -91,13 +88,40 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 	size := 0
 	for i := range found {
 		o := &found[i]
-		page.Objects = append(page.Objects, describeObject(o, g))
+		j := describeObject(o, g)
+		if metres, ok := area.Distance(o.Point); ok {
+			j.Distance = &metres
+		}
+		page.Objects = append(page.Objects, j)
 		if size += len(o.Props); (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
 			page.Next = base64.RawURLEncoding.EncodeToString([]byte(ingest.ObjectKey(o.Fleet, o.ID)))
 			break
 		}
 	}
 	return writeJSON(w, http.StatusOK, &page)
+}
+
+// objectFilter reads the parameters of a list that say where objects are, and since when they are
+// known to be there. The area is nil without bbox and near.
+func objectFilter(r *http.Request, q url.Values, f *track.Filter) (*lookup.Area, error) {
+	f.In = track.FenceName{Set: q.Get("set"), Key: q.Get("fence")}
+	if set := f.In.Set; set != "" {
+		if err := permitSet(r, set); err != nil {
+			return nil, err
+		}
+	}
+	if f.In.Key != "" && f.In.Set == "" {
+		return nil, fail(http.StatusBadRequest, "query: fence needs its set")
+	}
+	area, err := lookup.ParseArea(q.Get("bbox"), q.Get("near"))
+	if err != nil {
+		return nil, fail(http.StatusBadRequest, "query: %v", err)
+	}
+	if area != nil {
+		f.Area = area.Contains
+	}
+	f.Since, err = instant(q, "since", math.MinInt64)
+	return area, err
 }
 
 // objectPage is one page of a list; Next continues after it.

@@ -88,8 +88,8 @@ func (a *API) objectsAt(w http.ResponseWriter, r *http.Request, q url.Values, fl
 	if err != nil {
 		return err
 	}
-	if q.Get("set")+q.Get("fence") != "" {
-		return fail(http.StatusBadRequest, "query: at goes with fleet and prefix; GET /v1/visits has the past of set and fence")
+	if q.Get("set")+q.Get("fence")+q.Get("bbox")+q.Get("near")+q.Get("since") != "" {
+		return fail(http.StatusBadRequest, "query: at goes with fleet and prefix alone; GET /v1/visits has the past of set and fence")
 	}
 	h, err := a.past(r)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/events/tracing"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/process/keyring"
 )
@@ -51,6 +52,7 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, ingest.ErrTooMany) {
 		return fail(http.StatusRequestEntityTooLarge, "body: %v", err)
 	}
+	batch.Trace = tracing.FromHTTP(r.Header)
 	ctx, cancel := context.WithTimeout(r.Context(), submitTimeout)
 	defer cancel()
 	res, err := a.cfg.Pipeline.Submit(ctx, batch)

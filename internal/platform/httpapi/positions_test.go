@@ -144,7 +144,7 @@ func TestObjects(t *testing.T) {
 	for query, detail := range map[string]string{
 		"?limit=0": `query: limit "0" is not a number from 1 to 10000`, "?limit=10001": `query: limit "10001" is not a number from 1 to 10000`,
 		"?limit=x": `query: limit "x" is not a number from 1 to 10000`, "?after=*": "query: after is not the next of an earlier answer",
-		"?fence=a": "query: fence needs its set", "?sort=id": `query: unknown parameter "sort": use fleet, prefix, set, fence, at, limit, after`,
+		"?fence=a": "query: fence needs its set", "?sort=id": `query: unknown parameter "sort": use fleet, prefix, set, fence, bbox, near, since, at, limit, after`,
 	} {
 		tw.problem(tw.get("/v1/objects"+query), 400, detail)
 	}

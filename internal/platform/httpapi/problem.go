@@ -23,6 +23,8 @@ type Problem struct {
 
 	// Oldest is the oldest valid cursor, if the requested one is gone.
 	Oldest string `json:"oldest,omitempty"`
+	// Findings are the defects of a fence, if it was refused for them.
+	Findings []findingJSON `json:"findings,omitempty"`
 }
 
 func (p *Problem) Error() string { return p.Title + ": " + p.Detail }
@@ -105,6 +107,18 @@ func params(r *http.Request, known ...string) (url.Values, error) {
 		}
 	}
 	return q, nil
+}
+
+// flag reports whether the parameter name is set.
+func flag(r *http.Request, name string) (bool, error) {
+	switch v := r.URL.Query().Get(name); v {
+	case "1", "true":
+		return true, nil
+	case "", "0", "false":
+		return false, nil
+	default:
+		return false, fail(http.StatusBadRequest, "query: %s %.64q: use 0 or 1", name, v)
+	}
 }
 
 // count reads the parameter name, a number from 1 to most.

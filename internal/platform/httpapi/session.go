@@ -95,6 +95,13 @@ func (a *API) postSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// getSession tells the sender of a request what its key permits. Without fleets and sets the key is
+// for all.
+func (a *API) getSession(w http.ResponseWriter, r *http.Request) error {
+	g := keyring.From(r.Context())
+	return writeJSON(w, http.StatusOK, &keyJSON{Name: g.Name(), Verbs: g.Verbs().Names(), Fleets: g.Fleets(), Sets: g.Sets()})
+}
+
 // deleteSession ends the session of a browser.
 func (a *API) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	c := newCookie(r, "")

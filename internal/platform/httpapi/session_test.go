@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -26,7 +27,7 @@ func TestBrowserSessions(t *testing.T) {
 	ring, err := keyring.Open(nil)
 	must(t, err)
 	t.Cleanup(ring.Close)
-	must(t, ring.Add(keyring.Key{Name: "viewer", SHA256: keyring.DigestOf("v"), Verbs: []string{"lookup"}}))
+	must(t, ring.Add(keyring.Key{Name: "viewer", SHA256: keyring.DigestOf("v"), Verbs: []string{"lookup"}, Sets: []string{"squares"}}))
 	secret := []byte("of the sessions")
 	tw := newTown(t, options{config: func(c *Config) { c.Keys, c.KeyRequired, c.SessionSecret = ring, true, secret }})
 	b := browser(t)
@@ -76,6 +77,10 @@ func TestBrowserSessions(t *testing.T) {
 	}
 	if res := ask("/v1/keys"); res.StatusCode != 403 {
 		t.Error(res.Status)
+	}
+	told := ask("/v1/session")
+	if text, err := io.ReadAll(told.Body); err != nil || told.StatusCode != 200 || string(text) != `{"name":"viewer","verbs":["lookup"],"sets":["squares"]}`+"\n" {
+		t.Errorf("%s %s %v", told.Status, text, err)
 	}
 	cookie := res.Cookies()[0]
 	forged := *cookie

@@ -48,6 +48,16 @@ type findingJSON struct {
 	Refused bool         `json:"refused"`
 }
 
+// describeFinding returns a finding as JSON. A coordinate that is too large for a float64 is no
+// place, and JSON has no number for it.
+func describeFinding(f geojson.Finding) findingJSON {
+	j := findingJSON{Feature: f.Feature, Fence: f.Key, Code: f.Code, Reason: f.Reason, Refused: f.Fatal}
+	if f.At != nil && !math.IsInf(f.At.Lon, 0) && !math.IsInf(f.At.Lat, 0) {
+		j.At = &[2]float64{f.At.Lon, f.At.Lat}
+	}
+	return j
+}
+
 func describeSet(s *fence.Set, snap *fence.Snapshot) setJSON {
 	stats := snap.Stats()
 	j := setJSON{
@@ -111,10 +121,10 @@ func noSet(name string) error {
 
 // getSet answers with the fences as GeoJSON, or for findings=1 with the findings at load.
 func (a *API) getSet(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
-	if f := r.URL.Query().Get("findings"); f == "1" || f == "true" {
+	if findings, err := flag(r, "findings"); err != nil {
+		return err
+	} else if findings {
 		return a.writeReport(w, http.StatusOK, s, s.Snapshot())
-	} else if f != "" && f != "0" && f != "false" {
-		return fail(http.StatusBadRequest, "query: findings %.64q: use 0 or 1", f)
 	}
 	snap := s.Snapshot()
 	if a.etags.answered(w, r, s, snap) {
@@ -132,11 +142,7 @@ func (a *API) writeReport(w http.ResponseWriter, status int, s *fence.Set, snap 
 	j.ETag, j.Reasons = a.etags.of(s, snap), []findingJSON{}
 	tellGeneration(w, snap)
 	for _, f := range snap.Findings() {
-		reason := findingJSON{Feature: f.Feature, Fence: f.Key, Code: f.Code, Reason: f.Reason, Refused: f.Fatal}
-		if f.At != nil {
-			reason.At = &[2]float64{f.At.Lon, f.At.Lat}
-		}
-		j.Reasons = append(j.Reasons, reason)
+		j.Reasons = append(j.Reasons, describeFinding(f))
 	}
 	return writeJSON(w, status, &j)
 }
@@ -296,7 +302,7 @@ func (a *API) settle() error {
 	return nil
 }
 
-// refused converts an error of package fence about bad data into a 400.
+// refused converts an error of package fence about bad data into a 400 with the finding.
 func refused(err error) error {
 	if err == nil {
 		return nil
@@ -307,5 +313,10 @@ func refused(err error) error {
 	if errors.Is(err, fence.ErrFull) {
 		return fail(http.StatusInsufficientStorage, "%v", err)
 	}
-	return fail(http.StatusBadRequest, "%s", strings.TrimPrefix(err.Error(), ": "))
+	p := fail(http.StatusBadRequest, "%s", strings.TrimPrefix(err.Error(), ": "))
+	if e, ok := errors.AsType[*geojson.RefusedError](err); ok {
+		e.Finding.Fatal = true
+		p.Findings = []findingJSON{describeFinding(e.Finding)}
+	}
+	return p
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"paddock/fence"
-	"paddock/internal/platform/tiles"
-	"paddock/internal/platform/tiles/basemap"
+	"paddock/internal/platform/httpapi/tiles"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 )
 
 // tileType is the media type of a vector tile.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"paddock/internal/platform/tiles"
+	"paddock/internal/platform/httpapi/tiles"
 )
 
 func TestTiles(t *testing.T) {

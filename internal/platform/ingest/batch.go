@@ -21,6 +21,8 @@ type Batch struct {
 	Ignored   Ignored
 	Handled   *Handled    // progress of the sender's session with this batch; nil: none
 	Door      *doors.Door // counts what becomes of the positions; nil: none
+
+	Trace *track.Trace // of the request; nil: none
 }
 
 // maxListed bounds the rejections in an answer; further ones are only counted. Without the bound,

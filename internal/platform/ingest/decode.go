@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"paddock/fence/track"
@@ -174,6 +176,9 @@ func (d *Decoder) take(b *Batch, index int, p track.Position, input []byte, err 
 	if err == nil {
 		err = d.held(&p)
 	}
+	if p.Time != 0 {
+		d.watchClock(&p)
+	}
 	if err != nil {
 		b.reject(index, err.Error())
 		d.Door.Reject(p.ID, err.Error(), input)
@@ -183,6 +188,19 @@ func (d *Decoder) take(b *Batch, index int, p track.Position, input []byte, err 
 		b.Renamed++
 	}
 	b.accept(index, p)
+}
+
+// watchClock tells the door of a position whose time is far from its arrival.
+func (d *Decoder) watchClock(p *track.Position) {
+	by := p.Time - d.Arrived
+	if by <= track.Millis(doors.ClockAhead.Milliseconds()) && by >= -track.Millis(doors.ClockBehind.Milliseconds()) {
+		return
+	}
+	if d.Door == nil || d.Sees != nil && !d.Sees(p.Fleet) {
+		return
+	}
+	const most = track.Millis(math.MaxInt64 / time.Millisecond)
+	d.Door.Clock(p.Fleet, p.ID, time.Duration(min(max(by, -most), most))*time.Millisecond)
 }
 
 // held returns an error if a position is not one of the sender, or contradicts a subject that is

@@ -257,7 +257,7 @@ func (d *Decoder) time(t *track.Millis) (track.Millis, error) {
 	if ahead := *t - d.Arrived; ahead > d.MaxAhead {
 		const century = 36525 * 24 * time.Hour // the largest Duration is three centuries
 		ahead = min(ahead, track.Millis(century.Milliseconds()))
-		return 0, fmt.Errorf("t: %v in the future, the limit is %v",
+		return *t, fmt.Errorf("t: %v in the future, the limit is %v",
 			time.Duration(ahead)*time.Millisecond, time.Duration(d.MaxAhead)*time.Millisecond)
 	}
 	return *t, nil

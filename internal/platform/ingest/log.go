@@ -11,8 +11,12 @@ import (
 	"paddock/internal/platform/journal"
 )
 
-// recordVersion is the first byte of an encoded record.
-const recordVersion = 1
+// recordVersion is the first byte of an encoded record, and tracedVersion that of one that ends
+// with traces, see appendTraces.
+const (
+	recordVersion = 1
+	tracedVersion = 2
+)
 
 // input is everything that a record applies, in its stored form: the fold of the same inputs, from
 // the first one on, gives the same state and the same events.
@@ -24,6 +28,7 @@ type input struct {
 	removals  []removal
 	handled   []Handled
 	positions []track.Position
+	traces    []traced
 }
 
 // encodeOptions returns the stored form of the tracker's options.
@@ -116,7 +121,8 @@ func appendPosition(b []byte, p *track.Position, at track.Millis) []byte {
 // parseInput reads the stored form of a record. Its texts do not share memory with b.
 func parseInput(b []byte) (*input, error) {
 	r := newReader(b)
-	if r.Byte() != recordVersion {
+	version := r.Byte()
+	if version != recordVersion && version != tracedVersion {
 		return nil, errRecord
 	}
 	in := &input{at: track.Millis(r.Int()), stepping: r.Uint64()}
@@ -129,6 +135,9 @@ func parseInput(b []byte) (*input, error) {
 	}
 	for range r.Count(12) {
 		in.positions = append(in.positions, r.position(in.at))
+	}
+	if version == tracedVersion {
+		in.traces = r.traces(len(in.positions))
 	}
 	if r.Failed || len(r.Rest) > 0 {
 		return nil, errRecord

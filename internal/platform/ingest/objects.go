@@ -37,15 +37,15 @@ func (p *Pipeline) Object(fleet, id string) (o track.Object, ok bool) {
 
 // Query selects objects for a list.
 type Query struct {
-	In     track.FenceName // only objects in this fence, or set
-	Fleet  string          // only this fleet; "" is all
-	Prefix string          // only ids that begin with it
-	After  string          // only objects after this key, see ObjectKey
-	Limit  int             // bounds the result; 0: no bound
+	track.Filter
+	Fleet  string // only this fleet; "" is all
+	Prefix string // only ids that begin with it
+	After  string // only objects after this key, see ObjectKey
+	Limit  int    // bounds the result; 0: no bound
 }
 
 // Objects returns the selected objects ordered by fleet, then id, and whether more follow. The
-// limit bounds its memory, even for very many objects.
+// limit bounds its memory, even for very many objects. Its time is that of a look at each object.
 func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
 	_ = p.Settle() // a closed pipeline stays as it is
 	p.readAll(func(_ int, t *track.Shard) { objects = q.first(objects, t) })
@@ -62,11 +62,11 @@ func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
 // the largest of their keys before it copies objects.
 func (q *Query) first(dst []track.Object, t *track.Shard) []track.Object {
 	if q.Limit == 0 {
-		return t.Select(dst, q.In, q.selects)
+		return t.Select(dst, &q.Filter, q.selects)
 	}
 	most := q.Limit + 1
 	var keys []string
-	t.Select(nil, q.In, func(fleet, id string) bool {
+	t.Select(nil, &q.Filter, func(fleet, id string) bool {
 		if q.selects(fleet, id) {
 			keys = append(keys, ObjectKey(fleet, id))
 		}
@@ -82,7 +82,7 @@ func (q *Query) first(dst []track.Object, t *track.Shard) []track.Object {
 	}
 	slices.Sort(keys)
 	last := keys[min(most, len(keys))-1]
-	return t.Select(dst, q.In, func(fleet, id string) bool {
+	return t.Select(dst, &q.Filter, func(fleet, id string) bool {
 		return q.selects(fleet, id) && ObjectKey(fleet, id) <= last
 	})
 }

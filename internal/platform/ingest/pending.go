@@ -84,6 +84,9 @@ const (
 // Position implements [fold.Job].
 func (pd *pending) Position(i int32) *track.Position { return &pd.batch.Positions[i] }
 
+// Trace implements [fold.Job].
+func (pd *pending) Trace(int32) *track.Trace { return pd.batch.Trace }
+
 // Applied implements [fold.Job].
 func (pd *pending) Applied(i int32, o track.Outcome, state *track.Shard) {
 	pd.outcomes[i] = outcome(o)

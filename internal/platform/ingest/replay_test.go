@@ -135,6 +135,9 @@ func (x *replay) play() {
 				}
 				b.Positions = append(b.Positions, q)
 			}
+			if x.IntN(3) == 0 {
+				b.Trace = &track.Trace{Parent: fmt.Sprint("00-", x.sent), State: strings.Repeat("a=\"", x.IntN(3))}
+			}
 			b.Handled = &Handled{Session: [16]byte{byte(x.IntN(5))}, Epoch: uint64(x.sent / 4000), Index: uint32(x.IntN(2)), Count: uint64(x.sent)}
 			if err := x.p.TrySubmit(b, nil); err != nil {
 				x.Fatal(err)
@@ -259,6 +262,9 @@ func TestVerify(t *testing.T) {
 				q.Time = arrival + track.Millis(n)
 				b.Positions = append(b.Positions, q)
 			}
+			if n%7 != 0 {
+				b.Trace = &track.Trace{Parent: "00-trace"}
+			}
 			submit(t, p, b)
 		}
 		p.Close(context.Background())
@@ -276,6 +282,7 @@ func TestVerify(t *testing.T) {
 			"another time":  {piece: func(p *journal.Piece) bool { p.Time++; return true }},
 			"a count":       {piece: func(p *journal.Piece) bool { p.Count++; return true }},
 			"a state":       {checkpoint: func(b []byte) []byte { b[len(b)-1] ^= 1; return b }},
+			"a trace":       {record: func(b []byte) []byte { return bytes.Replace(b, []byte("00-trace"), []byte("00-other"), 1) }},
 			"a record":      {record: func(b []byte) []byte { return bytes.Replace(b, []byte("v7"), []byte("v8"), 1) }},
 		} {
 			a.Memory = log
@@ -414,6 +421,11 @@ func inputs() (all []*input) {
 			in.positions = append(in.positions, p)
 		}
 		all = append(all, in)
+		if n := len(in.positions); n > 2 {
+			traces := *in
+			traces.traces = []traced{{0, 1, track.Trace{Parent: "p"}}, {1, n - 1, track.Trace{Parent: "q", State: "s=1"}}}
+			all = append(all, &traces)
+		}
 	}
 	return all
 }
@@ -423,7 +435,7 @@ func encodeInput(in *input) []byte {
 	for i := range in.positions {
 		b = appendPosition(b, &in.positions[i], in.at)
 	}
-	return b
+	return appendTraces(b, in.traces)
 }
 
 func TestStoredInputs(t *testing.T) {

@@ -47,6 +47,7 @@ func (p *Pipeline) append(r *record) (err error) {
 			b = appendPosition(b, &span.pending.batch.Positions[i], r.at)
 		}
 	}
+	b = appendTraces(b, tracesOf(r.spans))
 	p.making.buffer = b
 	if r.number, err = p.cfg.Journal.Append(b); err == nil && r.view != nil {
 		p.cfg.Fences.Begin(r.viewID, r.number)
@@ -202,15 +203,6 @@ func (p *Pipeline) saveAll() {
 		p.failed(err)
 	}
 }
-
-// replayed holds the positions of a record that is applied again.
-type replayed []track.Position
-
-// Position implements [fold.Job].
-func (r replayed) Position(i int32) *track.Position { return &r[i] }
-
-// Applied implements [fold.Job].
-func (r replayed) Applied(int32, track.Outcome, *track.Shard) {}
 
 // restore brings the state to the end of the journal: from the checkpoints, and by applying later
 // records again. Results that a crash has taken are committed.
@@ -388,10 +380,10 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 		s.view = in.view
 		p.seen.Store(r.view)
 	}
-	job := replayed(in.positions)
+	job := &replayed{in.positions, in.traces}
 	var members [subjects.Partitions][]int32
-	for i := range job {
-		q := subjects.Partition(job[i].Fleet, job[i].ID)
+	for i := range in.positions {
+		q := subjects.Partition(in.positions[i].Fleet, in.positions[i].ID)
 		members[q] = append(members[q], int32(i))
 	}
 	for q := range p.partitions {
@@ -404,7 +396,7 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 			p.remove(o, r)
 		}
 	}
-	p.each(len(job), func(q int) {
+	p.each(len(in.positions), func(q int) {
 		if next[q] > number {
 			return
 		}

@@ -86,5 +86,5 @@ func (s *Salvaged) Seal(number uint64, time int64, text []byte) error {
 	s.mu.Lock()
 	s.newest = number
 	s.mu.Unlock()
-	return errors.Join(s.TrimRecords(number+1), s.Put(Value{"format", binary.AppendUvarint(nil, format)}))
+	return errors.Join(s.TrimRecords(number+1), s.Put(Value{"format", binary.AppendUvarint(nil, Format)}))
 }

@@ -25,11 +25,11 @@ var embedded embed.FS
 //go:embed unbuilt.html
 var unbuilt []byte
 
-// The pages, which link to all other files. The URL of a page other than the first is its name
-// without the extension.
+// The documents, which link to all other files. The map has one of its own. All other pages are one
+// document, which loads the code of the page that its URL names.
 const (
-	indexFile  = "index.html"
-	tunnelFile = "tunnel.html"
+	indexFile = "index.html"
+	pageFile  = "page.html"
 )
 
 // assetPrefix holds the files whose names contain a hash of their contents, so a file never
@@ -69,13 +69,13 @@ var contentTypes = map[string]string{
 // success. The methods are GET and HEAD. Hashed assets may be cached for ever; the page is
 // revalidated each time.
 func Handler() http.Handler {
-	return newHandler(dist(), indexFile, "positions go to POST /v1/positions, and GET /v1/openapi.json lists the endpoints")
+	return newHandler(dist(), allPages, "positions go to POST /v1/positions, and GET /v1/openapi.json lists the endpoints")
 }
 
 // TunnelHandler is like Handler, for a process that is only a tunnel's server: the tunnel's page is
 // at its root.
 func TunnelHandler() http.Handler {
-	return newHandler(dist(), tunnelFile, "the tunnel's page is at /, its figures are at GET /v1/tunnel")
+	return newHandler(dist(), tunnelPages, "the tunnel's page is at /, its figures are at GET /v1/tunnel")
 }
 
 // AllowTiles returns h, whose pages may ask one more origin for map tiles; "" is none. Without it
@@ -104,32 +104,56 @@ func built(files fs.FS) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// A page is one URL of the dashboard.
+type page struct {
+	file       string   // its document
+	parameters []string // of the queries that it writes itself
+}
+
+// allPages holds the pages by their paths. The parameters are those of formatView in
+// web/src/view.ts, and of the modules in web/src/pages.
+var allPages = map[string]page{
+	"":         mapPage,
+	indexFile:  mapPage,
+	"sets":     {pageFile, []string{"set"}},
+	"rules":    {pageFile, []string{"rule", "set", "q"}},
+	"webhooks": {pageFile, []string{"id", "attempt", "sink"}},
+	"keys":     {pageFile, []string{"key", "by", "object"}},
+	"devices":  {pageFile, []string{"door"}},
+	"bus":      {pageFile, []string{"find"}},
+	"wire":     {pageFile, nil},
+	"tunnel":   tunnelPage,
+}
+
+// tunnelPages holds the pages of a process that is only a tunnel's server.
+var tunnelPages = map[string]page{"": tunnelPage, "tunnel": tunnelPage}
+
+var (
+	mapPage    = page{indexFile, []string{"at", "fence", "object", "record", "set", "event", "rule", "fleet", "state", "q", "hide", "colour", "edit", "draw"}}
+	tunnelPage = page{pageFile, []string{"find"}}
+)
+
 type handler struct {
 	files fs.FS
-	root  string // the page at /
-	hint  string // other URLs, for error texts
+	pages map[string]page // by path
+	hint  string          // other URLs, for error texts
 	built bool
 }
 
-func newHandler(files fs.FS, root, hint string) http.Handler {
-	return &handler{files: files, root: root, hint: hint, built: built(files)}
-}
-
-// queries holds the query parameters of each page: formatView in web/src/view.ts, and find in
-// web/src/tunnel/main.ts.
-var queries = map[string][]string{
-	indexFile:  {"at", "fence", "object", "record", "set", "event", "rule", "fleet", "state", "q", "hide", "colour"},
-	tunnelFile: {"find"},
+func newHandler(files fs.FS, pages map[string]page, hint string) http.Handler {
+	return &handler{files: files, pages: pages, hint: hint, built: built(files)}
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := h.nameOf(r.URL.Path)
-	parameters, isPage := queries[name]
-	content, found := h.read(name)
+	name, isPath := nameOf(r.URL.Path)
+	asked, isPage := h.pages[name]
+	isPage = isPage && isPath
 	bad := ""
 	if isPage {
-		bad = unknown(r.URL.RawQuery, parameters)
+		name, bad = asked.file, unknown(r.URL.RawQuery, asked.parameters)
 	}
+	content, found := h.read(name)
+	found = found && isPath && (isPage || path.Ext(name) != ".html")
 	switch {
 	case !found && (!isPage || h.built):
 		h.refuse(w, http.StatusNotFound, fmt.Sprintf("nothing at %.256s", r.URL.Path))
@@ -146,18 +170,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// nameOf returns the file at a path, "" if there can be none.
-func (h *handler) nameOf(urlPath string) string {
-	name := strings.TrimPrefix(path.Clean("/"+urlPath), "/")
-	switch {
-	case name == "":
-		return h.root
-	case strings.HasSuffix(urlPath, "/"):
-		return ""
-	case name+".html" == tunnelFile:
-		return tunnelFile
-	}
-	return name
+// nameOf returns the name of a page or file at a path, "" for the root. ok reports whether there
+// can be one.
+func nameOf(urlPath string) (name string, ok bool) {
+	name = strings.TrimPrefix(path.Clean("/"+urlPath), "/")
+	return name, name == "" || !strings.HasSuffix(urlPath, "/")
 }
 
 // unknown returns the first parameter of a query that is not in known, or "". The pages decode

@@ -12,7 +12,7 @@ import (
 var build = fstest.MapFS{
 	".gitkeep":              {},
 	"index.html":            {Data: []byte("<!doctype html><title>Paddock</title>")},
-	"tunnel.html":           {Data: []byte("<title>Tunnel</title>")},
+	"page.html":             {Data: []byte("<title>Page</title>")},
 	"favicon.svg":           {Data: []byte("<svg/>")},
 	"assets/index-1a2b.js":  {Data: []byte("export {}")},
 	"assets/index-1a2b.css": {Data: []byte("a{}")},
@@ -38,7 +38,7 @@ func body(t *testing.T, r *http.Response) string {
 // Only the origin of the configured tile server is added to the page's policy, for pictures and
 // requests.
 func TestTilesOfAnotherOrigin(t *testing.T) {
-	h := newHandler(build, indexFile, "ask elsewhere")
+	h := newHandler(build, allPages, "ask elsewhere")
 	own := get(t, AllowTiles(h, ""), http.MethodGet, "/").Header.Get("Content-Security-Policy")
 	wider := get(t, AllowTiles(h, "https://tiles.example.com"), http.MethodGet, "/").Header.Get("Content-Security-Policy")
 	if own != policy || strings.Contains(own, "://") {
@@ -62,15 +62,15 @@ func TestServesTheBuild(t *testing.T) {
 		{"/", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
 		{"/index.html", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
 		{"/?fence=a/b&at=1,2,3", "text/html; charset=utf-8", "no-cache", "<!doctype html><title>Paddock</title>"},
-		{"/tunnel", "text/html; charset=utf-8", "no-cache", "<title>Tunnel</title>"},
-		{"/tunnel.html", "text/html; charset=utf-8", "no-cache", "<title>Tunnel</title>"},
+		{"/rules?rule=a%20b", "text/html; charset=utf-8", "no-cache", "<title>Page</title>"},
+		{"/tunnel", "text/html; charset=utf-8", "no-cache", "<title>Page</title>"},
 		{"/favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
 		{"/assets/index-1a2b.js", "text/javascript; charset=utf-8", forever, "export {}"},
 		{"/assets/index-1a2b.css", "text/css; charset=utf-8", forever, "a{}"},
 		{"/assets/blob-1a2b.bin", "application/octet-stream", forever, "\x00\x01\x02"},
 		{"/x/../favicon.svg", "image/svg+xml", "no-cache", "<svg/>"},
 	}
-	h := newHandler(build, indexFile, "ask elsewhere")
+	h := newHandler(build, allPages, "ask elsewhere")
 	for _, tt := range tests {
 		t.Run(tt.target, func(t *testing.T) {
 			r := get(t, h, http.MethodGet, tt.target)
@@ -95,23 +95,26 @@ func TestServesTheBuild(t *testing.T) {
 
 // A tunnel's server alone has the tunnel's page at its root, and the same files.
 func TestTunnelAlone(t *testing.T) {
-	h := newHandler(build, tunnelFile, "ask elsewhere")
-	if got := body(t, get(t, h, http.MethodGet, "/")); got != "<title>Tunnel</title>" {
+	h := newHandler(build, tunnelPages, "ask elsewhere")
+	if got := body(t, get(t, h, http.MethodGet, "/")); got != "<title>Page</title>" {
 		t.Errorf("/: %q", got)
 	}
 	if got := body(t, get(t, h, http.MethodGet, "/assets/index-1a2b.css")); got != "a{}" {
 		t.Errorf("a style: %q", got)
 	}
-	if got := body(t, get(t, newHandler(fstest.MapFS{}, indexFile, "ask elsewhere"), http.MethodGet, "/tunnel")); !strings.Contains(got, "not built") {
+	if r := get(t, h, http.MethodGet, "/rules"); r.StatusCode != http.StatusNotFound {
+		t.Errorf("/rules: status %d, want 404", r.StatusCode)
+	}
+	if got := body(t, get(t, newHandler(fstest.MapFS{}, allPages, "ask elsewhere"), http.MethodGet, "/tunnel")); !strings.Contains(got, "not built") {
 		t.Errorf("unbuilt: %q", got)
 	}
 }
 
 func TestMissingFilesAreNotThePage(t *testing.T) {
-	h := newHandler(build, indexFile, "ask elsewhere")
+	h := newHandler(build, allPages, "ask elsewhere")
 	for _, target := range []string{
 		"/assets/index-old.js", "/robots.txt", "/.gitkeep", "/assets/.hidden", "/assets", "/assets/", "/index.html/",
-		"/some/view?fence=a/b", "/index", "/tunnel/", "/varz",
+		"/some/view?fence=a/b", "/index", "/tunnel/", "/rules/", "/page.html", "/page", "/varz",
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			r := get(t, h, method, target)
@@ -124,9 +127,12 @@ func TestMissingFilesAreNotThePage(t *testing.T) {
 
 // A page accepts the queries that it writes itself.
 func TestUnknownQueries(t *testing.T) {
-	built, unbuilt := newHandler(build, indexFile, "ask elsewhere"), newHandler(fstest.MapFS{}, indexFile, "ask elsewhere")
+	built, unbuilt := newHandler(build, allPages, "ask elsewhere"), newHandler(fstest.MapFS{}, allPages, "ask elsewhere")
 	for target, want := range map[string]int{
 		"/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
+		"/?rule=a": 200, "/sets?set=a": 200, "/rules?rule=a&set=b&q=c": 200, "/webhooks?id=a&attempt=1": 200, "/keys?by=a": 200,
+		"/devices?door=http": 200, "/bus": 200, "/wire": 200, "/wire?find=x": 400, "/rules?id=7": 400,
+		"/?rule=overstay": 200, "/?edit=depots/north": 200, "/?draw=polygon": 200,
 		"/?id=7&lat=1&lon=2": 400, "/?at=1,2,3&id=7": 400, "/?=7": 400, "/?AT=1": 400, "/?at;id=7": 400, "/index.html?id=7": 400,
 		"/tunnel?at=1,2,3": 400, "/?find=x": 400,
 	} {
@@ -143,7 +149,7 @@ func TestUnknownQueries(t *testing.T) {
 }
 
 func TestMethods(t *testing.T) {
-	h := newHandler(build, indexFile, "ask elsewhere")
+	h := newHandler(build, allPages, "ask elsewhere")
 	r := get(t, h, http.MethodHead, "/")
 	if r.StatusCode != http.StatusOK || body(t, r) != "" {
 		t.Errorf("HEAD: status %d", r.StatusCode)
@@ -157,7 +163,7 @@ func TestMethods(t *testing.T) {
 // The page loads nothing from other origins and runs nothing inline. The policy must allow the page
 // as it is served, built or not.
 func TestPolicyAllowsOwnOriginOnly(t *testing.T) {
-	for name, h := range map[string]http.Handler{"built": newHandler(build, indexFile, "ask elsewhere"), "unbuilt": newHandler(fstest.MapFS{}, indexFile, "ask elsewhere")} {
+	for name, h := range map[string]http.Handler{"built": newHandler(build, allPages, "ask elsewhere"), "unbuilt": newHandler(fstest.MapFS{}, allPages, "ask elsewhere")} {
 		csp := get(t, h, http.MethodGet, "/").Header.Get("Content-Security-Policy")
 		for directive := range strings.SplitSeq(csp, "; ") {
 			for _, source := range strings.Fields(directive)[1:] {
@@ -179,7 +185,7 @@ func TestUnbuiltSaysHowToBuild(t *testing.T) {
 	if built(files) {
 		t.Fatal("a placeholder counts as a build")
 	}
-	r := get(t, newHandler(files, indexFile, "ask elsewhere"), http.MethodGet, "/")
+	r := get(t, newHandler(files, allPages, "ask elsewhere"), http.MethodGet, "/")
 	text := body(t, r)
 	if r.StatusCode != http.StatusOK || !strings.Contains(text, "make web") {
 		t.Errorf("status %d, body %q", r.StatusCode, text)

@@ -50,7 +50,10 @@ func (a *API) follow(ctx context.Context, s *wire.Stream) error {
 		_ = s.SetReadDeadline(time.Unix(1, 0))
 		<-ended
 	}()
-	if err := a.send(ctx, s, reader); err != nil || !g.HasEnded() {
+	seen := a.cfg.Log.Subscribe(reader, "wire", s.Conn().RemoteAddr().String())
+	err = a.send(ctx, s, reader)
+	seen.End(err)
+	if err != nil || !g.HasEnded() {
 		return err
 	}
 	return errEnded

@@ -68,6 +68,9 @@ func (g *Grant) Name() string {
 // Can reports whether the key permits one of these verbs.
 func (g *Grant) Can(any Verbs) bool { return g.verbs&(any|Admin) != 0 && !g.HasEnded() }
 
+// Verbs returns the verbs of the key.
+func (g *Grant) Verbs() Verbs { return g.verbs }
+
 // Only reports whether the key permits these verbs and no others.
 func (g *Grant) Only(verbs Verbs) bool { return g.verbs == verbs }
 

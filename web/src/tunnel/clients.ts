@@ -5,7 +5,7 @@ import { formatBytes, formatCount, formatDuration, formatLatency } from "../form
 import { quoteForShell } from "../model/commands";
 import { copyButton } from "../ui/parts";
 import { counter, type Rates } from "./rates";
-import { Table } from "./table";
+import { Table } from "../ui/table";
 
 /** How much of an id a table shows; `paddock tunnel kick` takes it for the whole. */
 const shownId = 12;
@@ -30,6 +30,7 @@ export function createClients(rates: Rates): Table<TunnelSession> {
       { name: "Kick", element: ({ name }) => copyButton(`Copy the command that sends ${name} away`, () => kickCommand(name)) },
     ],
     ({ name }) => name,
+    true,
   );
 }
 

@@ -4,7 +4,7 @@ import type { Tunnel, TunnelRefused } from "../api";
 import { fill, h } from "../dom";
 import { formatCount } from "../format";
 import { counter, type Rates } from "./rates";
-import { Table } from "./table";
+import { Table } from "../ui/table";
 
 /** The meanings of the server's words. */
 const meanings: Record<string, string> = {

@@ -3,7 +3,7 @@
 import type { TunnelLine } from "../api";
 import { formatCount } from "../format";
 import { counter, type Rates } from "./rates";
-import { Table } from "./table";
+import { Table } from "../ui/table";
 
 export function createTunnels(rates: Rates): Table<TunnelLine> {
   return new Table<TunnelLine>(
@@ -22,6 +22,7 @@ export function createTunnels(rates: Rates): Table<TunnelLine> {
       { name: "Refused", title: "Asked for it, and were not served", number: true, text: ({ refused }) => formatCount(refused), state: ({ refused }) => (refused > 0 ? "refused" : "") },
     ],
     ({ protocol, at, client }) => `${protocol} ${at} ${client}`,
+    true,
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
+import { createMenu } from "../nav/nav";
 import { createFigures } from "./figures";
 import { createFleetFigures } from "./fleet-figures";
 import { showHelp } from "./help";
@@ -11,18 +12,18 @@ export function createBar(app: App, bar: HTMLElement): void {
   const version = h("span", { class: "version" });
   const pill = h("span", { class: "pill" });
   const help = h("button", { class: "icon-button", type: "button", title: "Keys (?)", "aria-label": "Keys", onclick: showHelp }, icon("keyboard"));
-  const tunnel = h("a", { class: "bar-link", href: "./tunnel", hidden: true }, "Tunnel");
+  const { button, menu } = createMenu("");
+  document.body.append(menu);
   bar.append(
-    h("div", { class: "brand" }, mark(), h("h1", {}, "Paddock"), version),
+    h("div", { class: "brand" }, button, mark(), h("h1", {}, "Paddock"), version),
     createFleetFigures(app),
     createFigures(app),
-    h("div", { class: "bar-end" }, pill, tunnel, help),
+    h("div", { class: "bar-end" }, pill, help),
   );
   app.hello.watch((hello) => {
     if (!hello) return;
     const build = hello.version.replace(/^paddock /, "");
     version.textContent = hello.demo ? "demo" : (build.split(" ")[0] ?? "");
-    tunnel.hidden = !hello.tunnel;
     version.title = `Paddock ${build}`;
   });
   app.connection.link.bind((link) => {

@@ -18,7 +18,7 @@ export function bindKeys(app: App, actions: { search: () => void; feed: () => vo
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open], :popover-open")) return;
     const field = event.target instanceof HTMLElement && event.target.matches("input:not([type=checkbox]), textarea, select");
     if (field && event.key !== "Escape") return;
     const action = keys[event.key];

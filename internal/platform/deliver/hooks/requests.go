@@ -42,6 +42,7 @@ type Shown struct {
 	State    State           `json:"state"`
 	Warnings []string        `json:"warnings,omitempty"`
 
+	ID      string `json:"-"`
 	Tag     string `json:"-"` // its ETag
 	Created bool   `json:"-"`
 }
@@ -92,7 +93,7 @@ func (h *Hooks) find(id string) (*entry, error) {
 }
 
 func (n *entry) shown() *Shown {
-	return &Shown{Webhook: n.e.JSON(), File: n.file, State: n.f.Report(), Tag: n.tag()}
+	return &Shown{ID: n.e.ID, Webhook: n.e.JSON(), File: n.file, State: n.f.Report(), Tag: n.tag()}
 }
 
 // tag names the state of a webhook. It does not follow from the secrets, which could be guessed by

@@ -123,6 +123,11 @@ func (s *Sender) request(ctx context.Context, b *deliver.Batch) (*http.Request, 
 	if b.Replay {
 		r.Header.Set(headerReplay, "1")
 	}
+	if s.e.Format != Batch { // whose events have their own
+		for name, value := range b.Items[0].TraceHeaders() {
+			r.Header.Set(name, value)
+		}
+	}
 	Sign(r.Header, messageID(b), time.Now(), body, s.secrets)
 	return r, nil
 }

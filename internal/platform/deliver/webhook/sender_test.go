@@ -222,6 +222,15 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s: %v", c.members, err)
 		}
 	}
+	// The trace of an event is that of its request. The events of a list have their own.
+	traced := itemOf("v1/1")
+	traced.JSON = events.Plain([]byte(`{"id":"v1/1","traceparent":"00-a","tracestate":"a=1","datacontenttype":"application/json","data":{"x":1,"traceparent":"y"}}`))
+	for members, want := range map[string]string{"": "00-a a=1", `,"format":"slack"`: "00-a a=1", `,"format":"cloudevents-batch"`: " "} {
+		send(t, r.URL, members, &deliver.Batch{Items: []deliver.Item{traced}})
+		if got := r.last.Header.Get("traceparent") + " " + r.last.Header.Get("tracestate"); got != want {
+			t.Errorf("%s: the trace %q, want %q", members, got, want)
+		}
+	}
 	// Each run of a platform that keeps nothing counts from 1, so the id has the run.
 	it := itemOf("v1/1")
 	it.JSON = events.Plain([]byte(`{"id":"v1/1","source":"/sets/depots?run=3f9a"}`))

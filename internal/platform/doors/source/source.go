@@ -240,17 +240,30 @@ func (s *source) submit(ctx context.Context, b *ingest.Batch) bool {
 	return ctx.Err() == nil
 }
 
-// state is the state of a source as GET /v1/doors shows it.
-func (s *source) state() any {
-	st := struct {
-		Address   string `json:"address"`
-		Connected bool   `json:"connected"`
-		Connects  uint64 `json:"connects"`
-		Messages  uint64 `json:"messages"`
-		Dropped   uint64 `json:"dropped"`
-		Failures  uint64 `json:"failures"`
-		Error     string `json:"error,omitempty"`
-	}{
+// State is the state of a source as GET /v1/doors shows it.
+type State struct {
+	Address   string `json:"address"` // without credentials
+	Connected bool   `json:"connected"`
+	Connects  uint64 `json:"connects"`
+	Messages  uint64 `json:"messages"`
+	Dropped   uint64 `json:"dropped"`
+	Failures  uint64 `json:"failures"`
+	Error     string `json:"error,omitempty"`
+}
+
+// States returns the states of all sources, by their names.
+func (s *Sources) States() map[string]State {
+	all := map[string]State{}
+	for _, one := range s.all() {
+		all[one.settings.Name] = one.read()
+	}
+	return all
+}
+
+func (s *source) state() any { return s.read() }
+
+func (s *source) read() State {
+	st := State{
 		Address: s.settings.Address(), Connected: s.connected.Load(), Connects: s.connects.Load(),
 		Messages: s.messages.Load(), Dropped: s.dropped.Load(), Failures: s.failures.Load(),
 	}

@@ -190,6 +190,9 @@ func (e *End) record(it *deliver.Item) *kgo.Record {
 		r.Value = it.AppendCloudEvent(nil)
 	}
 	r.Headers = append(r.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte(media)})
+	for name, value := range it.TraceHeaders() {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	}
 	return r
 }
 

@@ -109,7 +109,7 @@ func TestProduces(t *testing.T) {
 	e := New(&Config{Brokers: brokers, Topic: "events"}, false)
 	defer e.Close()
 	batch := &deliver.Batch{Items: []deliver.Item{
-		{Record: itemOf(1, "")}, {Record: itemOf(2, `,"x":"`+strings.Repeat("x", 2<<20)+`"`)}, {Record: itemOf(3, "")}, {Record: events.Record{Cursor: 9}, Gap: &events.Gap{From: 7, To: 9}},
+		{Record: itemOf(1, `,"traceparent":"00-a","tracestate":"a=1","datacontenttype":"application/json"`)}, {Record: itemOf(2, `,"x":"`+strings.Repeat("x", 2<<20)+`"`)}, {Record: itemOf(3, "")}, {Record: events.Record{Cursor: 9}, Gap: &events.Gap{From: 7, To: 9}},
 	}}
 	if got := e.Send(t.Context(), batch); got.Verdict != deliver.Refused || got.Taken != 1 || !got.First {
 		t.Fatalf("%+v", got)
@@ -121,6 +121,17 @@ func TestProduces(t *testing.T) {
 	for _, r := range consume(t, brokers, 3) {
 		if key, ok := want[idOf(r)]; !ok || string(r.Key) != key || string(r.Headers[1].Value) != "application/cloudevents+json; charset=UTF-8" {
 			t.Errorf("%s: %s, %q", r.Key, r.Value, r.Headers)
+		}
+		trace := "[]"
+		if idOf(r) == "1" {
+			trace = "[traceparent=00-a tracestate=a=1]"
+		}
+		var more []string
+		for _, h := range r.Headers[2:] {
+			more = append(more, h.Key+"="+string(h.Value))
+		}
+		if fmt.Sprint(more) != trace {
+			t.Errorf("%s: %q, want %s", r.Key, more, trace)
 		}
 	}
 }

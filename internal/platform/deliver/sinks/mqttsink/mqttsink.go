@@ -240,6 +240,9 @@ func refuses(reason byte) bool {
 func (e *End) message(it *deliver.Item) *paho.Publish {
 	m := &paho.Publish{QoS: 1, Topic: e.c.Prefix + topic(it), Properties: &paho.PublishProperties{}}
 	m.Properties.User.Add("event_id", it.MessageID())
+	for name, value := range it.TraceHeaders() {
+		m.Properties.User.Add(name, value)
+	}
 	if e.tile38 {
 		m.Properties.ContentType = "application/json"
 		m.Payload = it.AppendTile38(nil)

@@ -114,7 +114,7 @@ func (r *reader) read(b *broker) (stop func()) {
 		func(p paho.PublishReceived) (bool, error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.got = append(r.got, p.Packet.Topic+" "+p.Packet.Properties.User.Get("event_id")+" "+p.Packet.Properties.ContentType)
+			r.got = append(r.got, p.Packet.Topic+" "+p.Packet.Properties.User.Get("event_id")+" "+p.Packet.Properties.ContentType+p.Packet.Properties.User.Get("traceparent")+p.Packet.Properties.User.Get("tracestate"))
 			return true, nil
 		},
 	}})
@@ -172,7 +172,7 @@ func TestPublishes(t *testing.T) {
 	e := New(&Config{URL: "mqtt://" + b.addr, Prefix: "site/", ClientID: "paddock"}, false)
 	defer e.Close()
 	batch := &deliver.Batch{Items: []deliver.Item{
-		{Record: itemOf(1, "")}, {Record: itemOf(2, `,"x":"`+strings.Repeat("x", 10_000)+`"`)}, {Record: itemOf(3, "")}, {Record: events.Record{Cursor: 9}, Gap: &events.Gap{From: 7, To: 9}},
+		{Record: itemOf(1, `,"traceparent":"00-a","tracestate":"a=1","datacontenttype":"application/json"`)}, {Record: itemOf(2, `,"x":"`+strings.Repeat("x", 10_000)+`"`)}, {Record: itemOf(3, "")}, {Record: events.Record{Cursor: 9}, Gap: &events.Gap{From: 7, To: 9}},
 	}}
 	got := e.Send(t.Context(), batch)
 	if got.Verdict != deliver.Refused || got.Taken != 1 || !got.First {
@@ -182,7 +182,7 @@ func TestPublishes(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	const topic, media = "site/fence/depots/north/enter/default/v", " application/cloudevents+json"
-	want := []string{topic + " v/1" + media, topic + " v/3" + media, "site/fence/_gap gap/9" + media}
+	want := []string{topic + " v/1" + media + "00-aa=1", topic + " v/3" + media, "site/fence/_gap gap/9" + media}
 	if all := r.await(t, 3); strings.Join(all, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q", all)
 	}

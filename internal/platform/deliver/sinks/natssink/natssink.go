@@ -213,6 +213,9 @@ func (e *End) intoStream(ctx context.Context, b *deliver.Batch) deliver.Result {
 func (e *End) message(it *deliver.Item) *nats.Msg {
 	m := nats.NewMsg(e.c.Prefix + subject(it))
 	m.Header.Set(jetstream.MsgIDHeader, it.MessageID())
+	for name, value := range it.TraceHeaders() {
+		m.Header.Set(name, value)
+	}
 	if e.tile38 {
 		m.Data = it.AppendTile38(nil)
 	} else {

@@ -65,7 +65,7 @@ func TestPublishes(t *testing.T) {
 	e := New(&Config{URL: at, Prefix: "site.", Token: "t0ken"}, false)
 	defer e.Close()
 	b := &deliver.Batch{Items: []deliver.Item{
-		itemOf("v1", ""), itemOf("v2", `,"x":"`+strings.Repeat("x", 8192)+`"`), itemOf("v3", ""),
+		itemOf("v1", `,"traceparent":"00-a","tracestate":"a=1","datacontenttype":"application/json"`), itemOf("v2", `,"x":"`+strings.Repeat("x", 8192)+`"`), itemOf("v3", ""),
 	}}
 	r := e.Send(t.Context(), b)
 	if r.Verdict != deliver.Refused || r.Taken != 1 || !r.First || !strings.Contains(r.Reason, "maximum payload") {
@@ -82,6 +82,9 @@ func TestPublishes(t *testing.T) {
 		}
 		if got := m.Subject + " " + m.Header.Get("Nats-Msg-Id"); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+		if got := m.Header.Get("traceparent") + m.Header.Get("tracestate"); (got == "00-aa=1") != strings.HasSuffix(want, "v1/1") {
+			t.Errorf("%s has the trace %q", want, got)
 		}
 	}
 }
