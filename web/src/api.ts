@@ -206,6 +206,21 @@ export interface Hello {
   bus?: string;
   /** Whether GET /v1/tunnel has something to tell. */
   tunnel?: boolean;
+  basemap?: Basemap;
+}
+
+/** The map below the fences. */
+export interface Basemap {
+  /** vector and raster are the tiles of the archive at GET /v1/basemap; tiles are those of a tile server, raster ones. */
+  kind: "vector" | "raster" | "tiles";
+  /** The template of a tile server. */
+  url?: string;
+  /** "" or absent is that of the archive. */
+  attribution?: string;
+}
+
+export function basemapURL(): string {
+  return apiURL("v1/basemap");
 }
 
 /** Names of the handles that binary frames use: [handle, fleet, id]. */

@@ -50,6 +50,8 @@ export interface MapStatistics {
   labels: string[];
   /** How many objects the drawn cells of a crowd hold; 0 while each object is drawn on its own. */
   crowd: number;
+  /** Whether there is a base map, and it is drawn. */
+  basemap: boolean;
   /** The length of the drawn path to the selected event, in points. */
   path: number;
   /** Drawings since the page was opened. */
@@ -95,6 +97,8 @@ export class App {
   readonly map = new Signal<MapActions | null>(null);
   /** Where the selected event happened, and when, whose path led there; without an object there is no path. */
   readonly marked = new Signal<Marked | null>(null);
+  /** What names the source of the base map. */
+  readonly attribution = new Signal("");
   /** In the middle of the map; 0 until there is one. */
   readonly metresPerPixel = new Signal(0);
   /** The place on the map under the pointer; null while it is elsewhere. */

@@ -14,6 +14,7 @@ import type { Selection, View } from "../view";
 import { readColours, type MapColours } from "./colours";
 import { cellLevel, Crowd } from "./crowd";
 import { FenceLayers } from "./fences";
+import { Ground } from "./ground";
 import { MapLabels } from "./labels";
 import { latitude, longitude, mercatorX, mercatorY } from "./mercator";
 import { Overlay, type Camera } from "./overlay";
@@ -82,6 +83,7 @@ class MapView implements MapActions {
   readonly #sheet = new Sheet();
   readonly #crowd = new Crowd();
   readonly #labels: MapLabels;
+  readonly #ground: Ground;
   #colours: MapColours;
   #placed: boolean;
   /** A selected fence whose set has not been loaded yet. */
@@ -98,6 +100,7 @@ class MapView implements MapActions {
     this.#fences = new FenceLayers(map, colours);
     this.#overlay = new Overlay(canvas, colours, () => this.#camera());
     this.#labels = new MapLabels(app, this.#overlay);
+    this.#ground = new Ground(app, map, colours);
     canvas.after(this.#sheet.canvas);
     new Pointer(app, map, this.#fences, this.#overlay, this.#crowd);
   }
@@ -225,6 +228,7 @@ class MapView implements MapActions {
     this.#map.setPaintProperty("paper", "background-color", this.#colours.paper);
     this.#fences.setColours(this.#colours);
     this.#overlay.setColours(this.#colours);
+    this.#ground.setColours(this.#colours);
   }
 
   #tellScale(): void {
@@ -425,6 +429,7 @@ class MapView implements MapActions {
       labels: this.#labels.texts,
       crowd: this.#crowd.objects,
       path: this.#overlay.path.length,
+      basemap: this.#ground.drawn,
       complete: this.#fences.complete && this.#map.areTilesLoaded(),
       fences: [...this.#fences.sets.values()].reduce((sum, { info }) => sum + info.fences, 0),
       mapDrawings: this.#drawings,
