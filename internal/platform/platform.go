@@ -83,9 +83,6 @@ type Options struct {
 	Tunnel *tunneld.ServerOptions
 	// Bus holds the keys of the section bus that only a file has. Nil: none.
 	Bus *busd.Settings
-	// BusAgain reads the whole section bus again, for each signal of ReloadBus. Nil: never.
-	BusAgain  func() (*config.Config, *busd.Settings, error)
-	ReloadBus <-chan os.Signal
 	// Webhooks are the webhooks of the configuration file. Nil: none; others come over the API.
 	Webhooks *hooks.Settings
 	// Sinks are the sinks of the configuration file. Nil: none.
@@ -104,7 +101,7 @@ type Options struct {
 	Rereads <-chan os.Signal
 	// Log keeps the last lines of Logger, for bug reports. Nil: there are none in them.
 	Log *logging.Ring
-	// Reloaded is called after each signal of Reload, ReloadBus and Rereads that was acted on. Nil:
+	// Reloaded is called after each signal of Reload and Rereads that was acted on. Nil:
 	// no call.
 	Reloaded func()
 	// Now returns the time by which fences end. Nil: time.Now.
@@ -209,7 +206,6 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "bus monitoring", Start: p.openMonitor, Run: p.serveMonitor, Drain: p.closeMonitor},
-		{Name: "bus settings", Run: p.followBus},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "webhooks", Start: p.startHooks, Drain: func(ctx context.Context) error { return p.hooks.Drain(ctx) }},
