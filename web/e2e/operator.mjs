@@ -54,7 +54,7 @@ sinks:
       const answer = await fetch(new URL(address, server.url), init);
       const text = await answer.text();
       if (status === undefined ? !answer.ok : answer.status !== status) throw new Error(`${method} ${address}: ${answer.status} ${text}`);
-      return text === "" || !/json$/.test(answer.headers.get("content-type") ?? "") ? text : JSON.parse(text);
+      return text === "" || !/[/+]json/.test(answer.headers.get("content-type") ?? "") ? text : JSON.parse(text);
     },
 
     /** Reports a position. */
