@@ -18,7 +18,7 @@ interface Schema {
 
 const compared = [
   "SetInfo", "SetList", "Finding", "Membership", "Pending", "Policy", "SetPolicy", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "CountEventData", "NearEventData", "FenceEvent",
-  "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
+  "SampledObject", "SampledPage", "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
 ];
 
 const document = new URL("../../internal/platform/httpapi/openapi.json", import.meta.url);
@@ -26,7 +26,8 @@ const schemas = existsSync(document)
   ? (JSON.parse(readFileSync(document, "utf8")) as { components?: { schemas?: Record<string, Schema> } }).components?.schemas
   : undefined;
 
-const source = ts.createSourceFile("api.ts", readFileSync(new URL("../src/api.ts", import.meta.url), "utf8"), ts.ScriptTarget.ES2022);
+const text = ["api.ts", "past/api.ts"].map((file) => readFileSync(new URL(`../src/${file}`, import.meta.url), "utf8")).join("\n");
+const source = ts.createSourceFile("api.ts", text, ts.ScriptTarget.ES2022);
 const interfaces = new Map(source.statements.filter(ts.isInterfaceDeclaration).map((node) => [node.name.text, node]));
 
 /** JSON's types that a schema allows. */
