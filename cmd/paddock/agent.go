@@ -37,7 +37,11 @@ func (a *agentCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	group := &lifecycle.Group{Logger: log}
+	manager, err := c.manager()
+	if err != nil {
+		return errors.Join(err, agent.Close())
+	}
+	group := &lifecycle.Group{Logger: log, Managed: lifecycle.Managed{Manager: manager, Alive: lifecycle.Answers(func() { agent.Summary() }), Status: agent.Summary}}
 	agent.AddTo(group)
 	group.Add(lifecycle.Service{Name: "greeting", Start: func(context.Context) error { return greetAgent(c, agent) }})
 	return errors.Join(group.Run(ctx), agent.Close())

@@ -76,6 +76,9 @@ func (b *busCmd) Run(ctx context.Context, c *console) error {
 		Name:   "paddock",
 		Stderr: c.Stderr,
 	}
+	if program.Manager, err = c.manager(); err != nil {
+		return err
+	}
 	settings, err := program.Source.Load()
 	if err != nil {
 		return usageError{err}

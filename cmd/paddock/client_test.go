@@ -183,3 +183,40 @@ func TestEventsTailRefused(t *testing.T) {
 		{"whose key", "--token pdk_wrong --server " + p.url, exitFailure, "is that of --token"},
 	})
 }
+
+// TestCommandLineGuide runs the commands of the guide in their order, as the client of a platform.
+func TestCommandLineGuide(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	page, err := os.ReadFile("../../docs/guides/command-line.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := upKeeping(t, t.TempDir())
+	g := newGuide(t)
+	g.write("depots.geojson", upSquare, 0o600)
+	g.write("rules.yaml", "rules:\n  - {id: long-stay, set: depots, detect: [dwell], dwell: {after: 30m}}\n", 0o600)
+	g.write(".keys/fences", "pdk_secret\n", 0o600)
+	p.request(t, http.MethodPost, "v1/positions", `[{"id":"v41","lon":13.4,"lat":52.5},{"id":"v42","lon":13.41,"lat":52.52}]`)
+	run := func(line string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Dir = g.dir
+		cmd.Env = append(os.Environ(), "HOME="+g.dir, "XDG_CONFIG_HOME="+g.dir+"/.config", "PADDOCK_CONTEXT=here")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		g.ran++
+	}
+	run("PADDOCK_CONTEXT= paddock context add here --url " + p.url)
+	for _, m := range guideBlock.FindAllStringSubmatch(string(page), -1) {
+		for line := range strings.Lines(m[3]) {
+			run(strings.TrimSpace(line))
+		}
+	}
+	if g.ran < 20 {
+		t.Errorf("%d commands", g.ran)
+	}
+}

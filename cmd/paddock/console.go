@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"os"
 
 	"paddock/cmd/paddock/output"
+	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/logging"
+	"paddock/internal/process/notify"
 )
 
 // console holds the standard streams, the environment and the logger of one command line. Commands
@@ -30,6 +33,24 @@ func (c *console) printJSON(v any) error {
 
 // progress shows on a terminal how far a command is.
 func (c *console) progress() *output.Progress { return output.NewProgress(c.Stderr) }
+
+// manager returns the service manager that has started the process, or nil.
+func (c *console) manager() (*notify.Manager, error) {
+	m, err := notify.Open(c.Environ, os.Getpid())
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return m, nil
+}
+
+// reloads takes SIGHUP over for a service that reads files again.
+func (c *console) reloads() (*lifecycle.Reloads, error) {
+	m, err := c.manager()
+	if err != nil {
+		return nil, err
+	}
+	return lifecycle.NewReloads(m), nil
+}
 
 // Logger returns a logger to Stderr with the level and the format of the flags.
 func (c *console) Logger() (*slog.Logger, error) {

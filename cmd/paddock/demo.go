@@ -61,7 +61,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true},
+	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true}, nil,
 		func(p *platform.Platform, g *lifecycle.Group) {
 			traffic := platform.Traffic{Fleet: town.Fleet(), Every: d.Every, Logger: g.Logger}
 			if d.Via == "wire" {

@@ -32,6 +32,7 @@ var examples = []struct{ command, line, does string }{
 	{"context", "paddock context add NAME --url URL", "the platform that further commands ask"},
 	{"sets", "paddock sets put zones.geojson", "a file as a set of a running platform"},
 	{"events", "paddock events tail --set zones", "its events as they happen"},
+	{"positions", "paddock positions send FILE --speed 10x", "a recording, ten times as fast"},
 	{"import", "paddock import zones.kml -o DIR", "fences of another tool as a set"},
 	{"export", "paddock export --parquet FILE", "the past positions as a table"},
 	{"rules", "paddock rules check FILE", "what is wrong with a file of rules"},
@@ -42,6 +43,7 @@ var examples = []struct{ command, line, does string }{
 	{"bench", "paddock bench http URL -c 50 -d 30s", "how fast a service answers, and how it fails"},
 	{"bench", "paddock bench wire --do verify", "what the wire carries, checked at both ends"},
 	{"bench", "paddock bench profile DIR", "where the time of the fence service goes"},
+	{"docs", "paddock docs --open", "the documents, without a network"},
 	{"version", "paddock version --json", "which build, for a script"},
 	{"completion", "source <(paddock completion bash)", "complete commands and flags with Tab"},
 }

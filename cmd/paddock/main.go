@@ -39,23 +39,27 @@ import (
 type cli struct {
 	globals
 
-	Demo     demoCmd         `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
-	Up       upCmd           `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
-	Check    checkCmd        `cmd:"" group:"platform" help:"Check a configuration file, or what a stopped platform has kept."`
-	Backup   client.Backup   `cmd:"" group:"platform" help:"Write a backup of a running platform."`
-	Restore  restoreCmd      `cmd:"" group:"platform" help:"Make a data directory of a backup."`
-	Export   exportCmd       `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
-	Import   importCmd       `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
-	Sets     client.Sets     `cmd:"" group:"platform" help:"List, replace, compare and remove the sets of fences of a running platform."`
-	Rules    rulesCmd        `cmd:"" group:"platform" help:"Operate the rules of a running platform; check files of rules, and try them on recorded positions."`
-	Events   client.Events   `cmd:"" group:"platform" help:"Print the events of a running platform, as they happen or of the past."`
-	Objects  client.Objects  `cmd:"" group:"platform" help:"List, show and remove the objects of a running platform."`
-	Track    client.Track    `cmd:"" group:"platform" help:"Write the past positions of an object as GPX, GeoJSON, CSV or NDJSON."`
-	Visits   client.Visits   `cmd:"" group:"platform" help:"List the visits of objects to fences."`
-	Keys     client.Keys     `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
-	Webhooks client.Webhooks `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
-	Context  client.Context  `cmd:"" group:"platform" help:"Keep the addresses of platforms, and the keys for them, for the commands that ask one."`
-	Agent    agentCmd        `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
+	Demo      demoCmd          `cmd:"" group:"platform" help:"Run the platform with a simulated city and a live map."`
+	Up        upCmd            `cmd:"" group:"platform" help:"Run the platform: bus, fences, events, HTTP and dashboard."`
+	Check     checkCmd         `cmd:"" group:"platform" help:"Check a configuration file, or what a stopped platform has kept."`
+	Backup    client.Backup    `cmd:"" group:"platform" help:"Write a backup of a running platform."`
+	Restore   restoreCmd       `cmd:"" group:"platform" help:"Make a data directory of a backup."`
+	Export    exportCmd        `cmd:"" group:"platform" help:"Write positions, visits or events of the past as Parquet, CSV or NDJSON."`
+	Import    importCmd        `cmd:"" group:"platform" help:"Make sets of fences of files of other tools."`
+	Sets      client.Sets      `cmd:"" group:"platform" help:"List, replace, compare and remove the sets of fences of a running platform."`
+	Rules     rulesCmd         `cmd:"" group:"platform" help:"Operate the rules of a running platform; check files of rules, and try them on recorded positions."`
+	Positions client.Positions `cmd:"" group:"platform" help:"Send recorded positions to a running platform."`
+	Events    client.Events    `cmd:"" group:"platform" help:"Print the events of a running platform, as they happen or of the past."`
+	Objects   client.Objects   `cmd:"" group:"platform" help:"List, show and remove the objects of a running platform."`
+	Track     client.Track     `cmd:"" group:"platform" help:"Write the past positions of an object as GPX, GeoJSON, CSV or NDJSON."`
+	Visits    client.Visits    `cmd:"" group:"platform" help:"List the visits of objects to fences."`
+	Keys      client.Keys      `cmd:"" group:"platform" help:"Manage the keys of a running platform, and list the changes that each has made."`
+	Webhooks  client.Webhooks  `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
+	Context   client.Context   `cmd:"" group:"platform" help:"Keep the addresses of platforms, and the keys for them, for the commands that ask one."`
+	Doctor    client.Doctor    `cmd:"" group:"platform" help:"Tell what is wrong with a running platform, and the way out."`
+	BugReport client.BugReport `cmd:"" name:"bugreport" group:"platform" help:"Write an archive about a running platform, without secrets, for a bug report."`
+	Ready     readyCmd         `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
+	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`
@@ -63,6 +67,7 @@ type cli struct {
 	Wire       wireCmd       `cmd:"" group:"service" help:"Speak the wire protocol: a server to measure, the frames of a connection."`
 	Web        webCmd        `cmd:"" group:"service" help:"Serve the files of a directory over HTTP."`
 	Bench      lab.Bench     `cmd:"" group:"lab" help:"Measure, and verify what was carried."`
+	Docs       docsCmd       `cmd:"" group:"about" help:"Serve the documents, which are in the binary, as pages with a search."`
 	Help       helpCmd       `cmd:"" group:"about" help:"Show this help, or the help of a command."`
 	Version    versionCmd    `cmd:"" group:"about" help:"Show which build this is."`
 	Completion completionCmd `cmd:"" group:"about" help:"Print a completion script for a shell."`

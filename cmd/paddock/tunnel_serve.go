@@ -50,10 +50,13 @@ func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	hangups, stop := hangups()
-	defer stop()
+	reloads, err := c.reloads()
+	if err != nil {
+		return err
+	}
+	defer reloads.Stop()
 	server, err := tunneld.OpenServer(ctx, tunneld.ServerOptions{
-		Settings: settings, Key: key, File: t.Config, Reload: t.settings, Hangups: hangups, Control: tunnelControl(), Agent: tunnelAgent(), Logger: log,
+		Settings: settings, Key: key, File: t.Config, Reload: t.settings, Hangups: reloads.Part(), Reloaded: reloads.Done, Control: tunnelControl(), Agent: tunnelAgent(), Logger: log,
 	})
 	if err != nil {
 		return startError(err)
@@ -64,8 +67,9 @@ func (t *tunnelServeCmd) Run(ctx context.Context, c *console) error {
 		log.Warn("the budget is small for so many clients: once all are there, memory is collected all the time",
 			"clients", len(settings.Clients), "budget", budget, "wanted", wanted)
 	}
-	group := &lifecycle.Group{Logger: log}
+	group := &lifecycle.Group{Logger: log, Managed: lifecycle.Managed{Manager: reloads.Manager(), Alive: lifecycle.Answers(func() { server.Summary() }), Status: server.Summary}}
 	server.AddTo(group)
+	group.Add(lifecycle.Service{Name: "reloads", Run: reloads.Run})
 	group.Add(lifecycle.Service{Name: "greeting", Start: func(context.Context) error { return t.greet(c, server) }})
 	return group.Run(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,27 +91,27 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	reload, stop := hangups()
-	defer stop()
-	rereads, stopRereads := hangups()
-	defer stopRereads()
-	buses, stopBuses := hangups()
-	defer stopBuses()
+	reloads, err := c.reloads()
+	if err != nil {
+		return err
+	}
+	defer reloads.Stop()
 	options := platform.Options{
-		Config: cfg, Reload: reload, AcceptLoss: u.AcceptLoss,
-		Bus: other.bus, ReloadBus: buses,
+		Config: cfg, Reload: reloads.Part(), Reloaded: reloads.Done, AcceptLoss: u.AcceptLoss,
+		Bus: other.bus, ReloadBus: reloads.Part(),
 		BusAgain: func() (*config.Config, *busd.Settings, error) {
 			again, other, err := u.load(c, flags)
 			return again, other.bus, err
 		},
 		Webhooks: other.webhooks, Sinks: other.sinks, Sources: other.sources,
-		Reread: u.rereader(c, flags, started, other.tunnel != nil, own), Rereads: rereads,
+		Reread: u.rereader(c, flags, started, other.tunnel != nil, own),
+	}
+	if options.Reread != nil {
+		options.Rereads = reloads.Part()
 	}
 	if other.tunnel != nil {
-		again, stop := hangups()
-		defer stop()
 		options.Tunnel = &tunneld.ServerOptions{
-			Settings: other.tunnel, File: u.Config, Hangups: again, Control: tunnelControl(),
+			Settings: other.tunnel, File: u.Config, Hangups: reloads.Part(), Reloaded: reloads.Done, Control: tunnelControl(),
 			Reload: func() (*tunneld.Settings, error) {
 				_, other, err := u.load(c, flags)
 				if err == nil && other.tunnel == nil {
@@ -120,7 +121,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			},
 		}
 	}
-	return serve(ctx, c, options, feed)
+	return serve(ctx, c, options, reloads, feed)
 }
 
 // rereader returns the reader of the settings that a running platform takes over. started are those
@@ -217,15 +218,22 @@ func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 	return config.Load(s)
 }
 
-// serve runs a platform, with a status line on a terminal. feed, if any, adds sources of positions.
-func serve(ctx context.Context, c *console, o platform.Options, feed func(*platform.Platform, *lifecycle.Group)) error {
+// serve runs a platform, with a status line on a terminal. reloads passes SIGHUP to it; nil: no
+// file is read again. feed, if any, adds sources of positions.
+func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecycle.Reloads, feed func(*platform.Platform, *lifecycle.Group)) error {
 	status := terminal.NewStatusLine(c.Stderr)
 	c.Stderr = status
 	format := o.Config.Log.Format
 	if status.Visible() && format == string(logging.Auto) {
 		format = string(logging.Text) // the logger cannot see the terminal through the status line
 	}
-	log, err := c.LoggerOver(o.Config.Log.Level, format)
+	if format == string(logging.Auto) || format == "" {
+		format = string(logging.JSON) // there is no terminal
+	}
+	o.Log = &logging.Ring{}
+	kept := *c
+	kept.Stderr = io.MultiWriter(c.Stderr, o.Log)
+	log, err := kept.LoggerOver(o.Config.Log.Level, format)
 	if err != nil {
 		return err
 	}
@@ -237,7 +245,11 @@ func serve(ctx context.Context, c *console, o platform.Options, feed func(*platf
 	o.FirstKey = func(secret string) { key = secret }
 	p := platform.New(o)
 	group := &lifecycle.Group{Logger: log, Timeout: o.Config.Limits.Drain}
+	group.Managed = lifecycle.Managed{Manager: reloads.Manager(), Obstacle: p.Obstacle, Alive: p.Alive, Status: p.Summary}
 	p.AddTo(group)
+	if reloads != nil {
+		group.Add(lifecycle.Service{Name: "reloads", Run: reloads.Run})
+	}
 	if feed != nil {
 		feed(p, group)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -79,6 +80,15 @@ func (a *Agent) Status() Status {
 		s.Sources[src.name] = SourceStatus{src.accepted.Load(), src.rejected.Load(), src.refused.Load()}
 	}
 	return s
+}
+
+// Summary returns a sentence about the running agent. It is called after the agent has started.
+func (a *Agent) Summary() string {
+	s := a.Status()
+	if !s.Link.Up {
+		return fmt.Sprintf("keeping %d positions: %s", s.Buffer.Waiting, s.Link.Reason)
+	}
+	return fmt.Sprintf("connected to %s, %d positions to deliver", s.Link.Platform, s.Buffer.Waiting)
 }
 
 // register makes the metrics, once there is a link.

@@ -32,6 +32,7 @@ import (
 	"paddock/bus"
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/notify"
 )
 
 // echo is the time in which a repeated signal is still the first one: terminals and
@@ -47,6 +48,7 @@ type Program struct {
 	// Logger takes the place of lines on Stderr; nil = none.
 	Logger  *slog.Logger
 	Signals <-chan os.Signal // nil = those of the process
+	Manager *notify.Manager  // that has started the process; nil = none
 
 	settings *Settings
 	log      *logSink
@@ -110,6 +112,7 @@ func (p *Program) start() (err error) {
 		return p.fatal("Could not write ports file: %w", err)
 	}
 	p.log.Info("Server is ready")
+	p.tell(p.Manager.Ready(p.summary()))
 	return nil
 }
 
@@ -157,8 +160,12 @@ func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var duck chan error // not nil in lame duck mode; receives its end
+	beat := p.heartbeat()
+	defer beat.stop()
 	for {
 		select {
+		case <-beat.ticks:
+			beat.check(ctx)
 		case <-ctx.Done():
 			return p.stop(stopping, signals)
 		case err := <-duck:
@@ -173,7 +180,9 @@ func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
 					cancel()
 				}
 			case doReload:
+				p.tell(p.Manager.Reloading("reading the configuration again"))
 				p.reload()
+				p.tell(p.Manager.Reloaded(p.summary()))
 			case doReopen:
 				p.log.reopen()
 			case doLameDuck:
@@ -200,6 +209,7 @@ func (p *Program) lameDuck(ctx context.Context) error {
 func (p *Program) stop(ctx context.Context, signals <-chan os.Signal) error {
 	begun := time.Now()
 	p.log.Info("Initiating Shutdown...")
+	p.tell(p.Manager.Stopping("stopping"))
 	limit, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	stopped := make(chan error, 1)

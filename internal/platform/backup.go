@@ -111,6 +111,9 @@ func Restore(r io.Reader, dir string) (err error) {
 	if err == nil {
 		err = j.Close()
 	}
+	if errors.Is(err, journal.ErrNewer) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoBackup, err)
 	}

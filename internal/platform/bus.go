@@ -191,9 +191,10 @@ func (p *Platform) followBus(ctx context.Context) error {
 		}
 		if err := p.reloadBus(); err != nil {
 			p.log.Error("the bus keeps the settings that it had", "error", err)
-			continue
+		} else {
+			p.log.Info("settings of the bus read")
 		}
-		p.log.Info("settings of the bus read")
+		p.opts.Reloaded()
 	}
 }
 
@@ -296,4 +297,9 @@ func (p *Platform) BusURL() string {
 		return "tls://" + p.bus.Addr().String()
 	}
 	return "nats://" + p.bus.Addr().String()
+}
+
+// busOverview returns the state of the bus for the dashboard.
+func (p *Platform) busOverview(find string, most int) any {
+	return busapi.NewOverview(p.bus, find, most)
 }

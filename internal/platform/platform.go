@@ -17,6 +17,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,6 +32,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/busd"
+	"paddock/internal/manual"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
 	"paddock/internal/netio/plainhttp"
@@ -58,6 +60,7 @@ import (
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/logging"
 	"paddock/internal/process/metrics"
 	"paddock/internal/tunneld"
 )
@@ -98,6 +101,11 @@ type Options struct {
 	// Reread reads the configuration file again, for each signal of Rereads. Nil: never.
 	Reread  func() (*Reread, error)
 	Rereads <-chan os.Signal
+	// Log keeps the last lines of Logger, for bug reports. Nil: there are none in them.
+	Log *logging.Ring
+	// Reloaded is called after each signal of Reload, ReloadBus and Rereads that was acted on. Nil:
+	// no call.
+	Reloaded func()
 	// Now returns the time by which fences end. Nil: time.Now.
 	Now func() time.Time
 
@@ -155,6 +163,7 @@ type Platform struct {
 	tunnel       *tunneld.Role      // nil: none
 
 	examined atomic.Pointer[doctor.Facts] // nil until everything has started
+	reread   atomic.Pointer[Reread]       // the last one that was taken over; nil: none
 	flaps    *doctor.Flaps
 	trend    doctor.Trend
 	syncs    doctor.Syncs
@@ -162,6 +171,9 @@ type Platform struct {
 
 // New returns a platform that has not started.
 func New(o Options) *Platform {
+	if o.Reloaded == nil {
+		o.Reloaded = func() {}
+	}
 	p := &Platform{
 		opts: o, cfg: o.Config, log: o.Logger, catalog: o.Catalog,
 		registry: metrics.New(), flaps: doctor.NewFlaps(), stopped: make(chan error, 1), broken: make(chan error, 1),
@@ -250,6 +262,20 @@ func (p *Platform) Objects() int {
 	return n
 }
 
+// Alive returns once ingest has made a round: see [ingest.Pipeline.Alive].
+func (p *Platform) Alive(ctx context.Context) error { return p.pipeline.Alive(ctx) }
+
+// Obstacle returns why /readyz answers 503, or "". It is called once the doors are open.
+func (p *Platform) Obstacle() string { return p.api.Obstacle() }
+
+// Summary returns a sentence about the running platform.
+func (p *Platform) Summary() string {
+	if reason := p.Obstacle(); reason != "" {
+		return "not ready: " + reason
+	}
+	return fmt.Sprintf("ready: %d sets, %d objects, %d positions accepted", p.catalog.Len(), p.Objects(), p.Totals().Accepted)
+}
+
 // listenError distinguishes an address that is unavailable now, such as one in use, from an invalid
 // one.
 func (p *Platform) listenError(key string, err error) error {
@@ -297,13 +323,13 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	p.api = httpapi.New(httpapi.Config{
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Doctor: p.examined.Load,
+		Tunnel: p.overview(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

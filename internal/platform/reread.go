@@ -34,19 +34,26 @@ func (p *Platform) followFile(ctx context.Context) error {
 			return nil
 		case <-p.opts.Rereads:
 		}
-		r, err := p.opts.Reread()
-		if err == nil {
-			err = p.apply(ctx, r)
-		}
-		if err != nil {
-			p.log.Error("the configuration file is not taken over, and everything stays as it was", "error", err)
-			continue
-		}
-		if len(r.Restart) > 0 && !slices.Equal(r.Restart, named) {
-			p.log.Warn("settings of the configuration file have changed that take a restart", "settings", r.Restart)
-		}
-		named = r.Restart
+		named = p.takeOver(ctx, named)
+		p.opts.Reloaded()
 	}
+}
+
+// takeOver takes over the configuration file. named are the settings that take a restart and were
+// logged; takeOver returns those of now.
+func (p *Platform) takeOver(ctx context.Context, named []string) []string {
+	r, err := p.opts.Reread()
+	if err == nil {
+		err = p.apply(ctx, r)
+	}
+	if err != nil {
+		p.log.Error("the configuration file is not taken over, and everything stays as it was", "error", err)
+		return named
+	}
+	if len(r.Restart) > 0 && !slices.Equal(r.Restart, named) {
+		p.log.Warn("settings of the configuration file have changed that take a restart", "settings", r.Restart)
+	}
+	return r.Restart
 }
 
 // apply takes over what was read. The error is one for which nothing has changed.
@@ -59,6 +66,7 @@ func (p *Platform) apply(ctx context.Context, r *Reread) error {
 		p.log.Error("a part of the configuration file is not in use", "error", err)
 	}
 	p.sources.Replace(ctx, r.Sources)
+	p.reread.Store(r)
 	p.log.Info("configuration file read again", "keys", len(r.Keys), "sources", len(r.Sources))
 	return nil
 }

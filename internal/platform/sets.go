@@ -72,7 +72,7 @@ func (p *Platform) loadSets(context.Context) error {
 	if p.views != nil {
 		o.Record, o.Publishing = p.views.Files(), p.views
 	}
-	o.Changing = p.auditFiles
+	o.Changing, o.Reloaded = p.auditFiles, p.opts.Reloaded
 	p.rules = &rulebook.Follower{Book: p.book, Dir: dir, Logger: p.log, Changing: p.auditRules}
 	o.Reloading = p.rules.Reload
 	sets, err := directory.Open(o)
@@ -95,6 +95,7 @@ func (p *Platform) followSets(ctx context.Context) error {
 		select {
 		case s := <-p.opts.Reload:
 			p.log.Info("nothing to reload: there is no directory of sets", "signal", s.String())
+			p.opts.Reloaded()
 		case <-ctx.Done():
 			return nil
 		}

@@ -98,6 +98,9 @@ func (p *Platform) trackOptions() (track.Options, error) {
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
+	if err := journal.CheckFormat(journalDir(dir)); err != nil {
+		return err
+	}
 	if err := errors.Join(removeUnfinished(dir), finishExchange(dir)); err != nil {
 		return err
 	}

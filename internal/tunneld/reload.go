@@ -31,6 +31,9 @@ func (r *Role) watch(ctx context.Context) error {
 			seen = now
 			r.reload()
 		}
+		if asked && r.options.Reloaded != nil {
+			r.options.Reloaded()
+		}
 	}
 }
 

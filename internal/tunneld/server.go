@@ -38,6 +38,8 @@ type ServerOptions struct {
 	File    string
 	Reload  func() (*Settings, error)
 	Hangups <-chan os.Signal
+	// Reloaded is called after each of Hangups that was acted on. Nil: no call.
+	Reloaded func()
 	// Control is the path of the control socket if the settings name none, "" for none:
 	// if another server has it, this one goes without.
 	Control string
@@ -166,6 +168,12 @@ type serverStatus struct {
 
 func (s *Server) status() any {
 	return serverStatus{s.key.ID, s.tunnel.Stats(), s.wire.Stats(), wirestats.Total(s.wire).Map()}
+}
+
+// Summary returns a sentence about the running server.
+func (s *Server) Summary() string {
+	stats := s.tunnel.Stats()
+	return fmt.Sprintf("ready: %d clients connected, %d names held, %d requests under way", stats.Sessions, stats.Names, stats.Requests)
 }
 
 // ID is how clients know the server.

@@ -1,8 +1,8 @@
 // Package client holds the commands that are clients of a running platform: each asks its HTTP
 // interface, and prints the answer as a table for people or as JSON for programs.
 //
-// A file is named after its command. A type embeds remote, whose flags name the platform and the
-// key, and its Run method does the work.
+// See docs/guides/command-line.md. A file is named after its command. A type embeds remote, whose
+// flags name the platform and the key, and its Run method does the work.
 package client
 
 import (

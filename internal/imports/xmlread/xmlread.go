@@ -23,8 +23,11 @@ type Reader struct {
 }
 
 // New returns a reader of a document in UTF-8, ISO 8859-1 or US-ASCII.
-func New(data []byte) *Reader {
-	d := xml.NewDecoder(bytes.NewReader(data))
+func New(data []byte) *Reader { return From(bytes.NewReader(data)) }
+
+// From returns a reader of a document that is read as it is walked through.
+func From(in io.Reader) *Reader {
+	d := xml.NewDecoder(in)
 	d.CharsetReader = func(charset string, in io.Reader) (io.Reader, error) {
 		switch strings.ToLower(charset) {
 		case "utf8", "us-ascii", "ascii":

@@ -53,6 +53,8 @@ type Options struct {
 	// Publishing is locked while the catalog and the record change together; nil: no lock.
 	Record     []byte
 	Publishing sync.Locker
+	// Reloaded is called by Run after the files were read for a signal. Nil: no call.
+	Reloaded func()
 	// Changing is called before sets of these names are served, or removed, and its result after it
 	// with the error, if any. Nil: none.
 	Changing func(put, removed []string) func(error)
@@ -85,6 +87,9 @@ func Open(o Options) (*Directory, error) {
 	}
 	if d.o.Publishing == nil {
 		d.o.Publishing = new(sync.Mutex)
+	}
+	if d.o.Reloaded == nil {
+		d.o.Reloaded = func() {}
 	}
 	if d.o.Changing == nil {
 		d.o.Changing = func(_, _ []string) func(error) { return func(error) {} }
@@ -185,6 +190,7 @@ func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 			if err := d.Reload(); err != nil {
 				d.log.Error("reload incomplete; what failed stays as it was", "error", err)
 			}
+			d.o.Reloaded()
 		case <-ctx.Done():
 			return nil
 		}

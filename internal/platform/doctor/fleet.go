@@ -44,10 +44,7 @@ func (f *Facts) rejected() Result {
 			if reasons[d.Name+" "+class]++; reasons[d.Name+" "+class] > 1 {
 				continue
 			}
-			items = append(items, Item{
-				Door: d.Name, Object: r.Object, Text: r.Reason,
-				Advice: fmt.Sprintf("%d rejected by %s since the start; GET /v1/doors has the last inputs", d.Rejected, d.Name),
-			})
+			items = append(items, Item{Door: d.Name, Object: r.Object, Text: fmt.Sprintf("%s (%d rejected since the start)", r.Reason, d.Rejected)})
 		}
 	}
 	past := f.Trend.Recent(f.now())
@@ -79,7 +76,7 @@ func (f *Facts) deviceClocks() Result {
 			}
 			items = append(items, Item{
 				Door: door, Fleet: c.Fleet, Object: c.Object,
-				Text: fmt.Sprintf("%s is %v %s, as %d positions of the fleet %s by %s since the start", c.Object, c.By.Abs().Round(time.Second), side, n, c.Fleet, door),
+				Text: fmt.Sprintf("%s of the fleet %s is %s %s (positions of the fleet since the start: %d)", c.Object, c.Fleet, span(c.By.Abs()), side, n),
 			})
 		}
 	})
@@ -195,6 +192,14 @@ func (f *Facts) setFiles() Result {
 
 // minutes writes a duration without seconds.
 func minutes(d time.Duration) string { return fmt.Sprintf("%.0f minutes", d.Minutes()) }
+
+// span writes a duration for people.
+func span(d time.Duration) string {
+	if d > 48*time.Hour {
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	}
+	return d.Round(time.Second).String()
+}
 
 func were(n uint64, of string) string {
 	if n == 1 {

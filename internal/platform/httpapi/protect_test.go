@@ -34,7 +34,7 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/", "/v1/live", "/v1/events", "/v1/openapi.json", "/v1/none", "/metrics", "/debug/pprof/", "/engarde", "/fence", "/healthz/x", "/readyz/../v1/sets"} {
+	for _, path := range []string{"/", "/v1/live", "/v1/events", "/v1/openapi.json", "/v1/none", "/metrics", "/docs/", "/debug/pprof/", "/engarde", "/fence", "/healthz/x", "/readyz/../v1/sets"} {
 		tw.problem(tw.get(path), 401, swapDetail)
 	}
 	tw.problem(tw.post("/v1/positions", `{"id":"a","lon":1,"lat":2}`), 401, swapDetail)

@@ -151,6 +151,7 @@ type Pipeline struct {
 	givenUp atomic.Bool                // positions that wait are refused
 	failure sync.Once                  // is told
 	ended   chan struct{}
+	asked   chan chan struct{} // of Alive, closed after a round of run
 
 	background sync.WaitGroup // run and follow
 }
@@ -201,6 +202,7 @@ func build(cfg Config) *Pipeline {
 	p := &Pipeline{
 		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
 		sessions: sessions{}, turn: make(chan struct{}, 1), applying: make(chan struct{}, 1), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), ended: make(chan struct{}),
+		asked: make(chan chan struct{}),
 	}
 	p.cfg.Track.MaxObjects = shareOf(cfg.Track.MaxObjects)
 	p.options = encodeOptions(p.cfg.Track)
@@ -364,20 +366,14 @@ func (p *Pipeline) Settle() error {
 	return p.do(&request{pending: pd}, done)
 }
 
-// Waiting returns the number of positions that were passed in and are in no record yet, and of the
-// partitions that have postponed work.
-func (p *Pipeline) Waiting() (positions, partitions int) {
+// Waiting returns the number of positions that were passed in and are in no record yet.
+func (p *Pipeline) Waiting() (positions int) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, r := range p.waiting {
 		positions += len(r.pending.batch.Positions)
 	}
-	p.mu.Unlock()
-	for _, t := range p.partitions {
-		if t.due.Load() == dueNow {
-			partitions++
-		}
-	}
-	return positions, partitions
+	return positions
 }
 
 // stage makes the present fences available to the next record.

@@ -194,9 +194,15 @@ func (p *Pipeline) run() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	var again, later <-chan time.Time
+	var answer chan struct{} // of Alive, at the end of the round
 	for {
+		if answer != nil {
+			close(answer)
+			answer = nil
+		}
 		select {
 		case <-p.wake:
+		case answer = <-p.asked:
 		case <-ticker.C:
 		case <-again:
 		case <-p.soon:

@@ -19,7 +19,8 @@ import (
 
 const (
 	// Format is the version of the keys and values below. A program reads its own and older ones.
-	// Since 2 there are pieces of lost events, since 3 events about several objects.
+	// Since 2 there are pieces of lost events, since 3 events about several objects. A new format
+	// of the store raises it too.
 	Format = 3
 	// memtable bounds the log that is read after a crash.
 	memtable = 16 << 20
@@ -98,6 +99,9 @@ func Open(o Options) (*Disk, error) {
 	if o.NoSync {
 		d.sync = pebble.NoSync
 	}
+	if err := checkFormat(o.FS, o.Dir); err != nil {
+		return nil, err
+	}
 	if !o.listed {
 		if err := checkList(o); err != nil {
 			return nil, d.openError(err, o.FS)
@@ -173,7 +177,7 @@ func (d *Disk) owner(fs vfs.FS) string {
 }
 
 // begin reads the format and the bounds. A directory of an older format gets the present one, as
-// what is written from now on may need it.
+// what is written from now on may need it: first in the file that older programs look at.
 func (d *Disk) begin(readOnly bool) error {
 	value, err := d.Get("format")
 	stored, n := binary.Uvarint(value)
@@ -182,7 +186,12 @@ func (d *Disk) begin(readOnly bool) error {
 	case err != nil:
 		return err
 	case n <= 0 || stored > Format:
-		return fmt.Errorf("%w: %s has format %d, and this program reads up to %d: use a newer one", ErrNewer, d.dir, stored, Format)
+		return newer(d.dir, stored)
+	}
+	if !readOnly {
+		if err := writeFormat(d.fs, d.dir); err != nil {
+			return err
+		}
 	}
 	if stored < Format && !readOnly {
 		if err := d.Put(Value{"format", binary.AppendUvarint(nil, Format)}); err != nil {
@@ -432,34 +441,6 @@ func (d *Disk) TrimRecords(before uint64) error {
 	}
 	d.oldest = before
 	return nil
-}
-
-// Usage returns the bytes of the journal's files, and the free bytes of their disk.
-func (d *Disk) Usage() (used, free uint64, err error) {
-	usage, err := d.fs.GetDiskUsage(d.dir)
-	return d.db.Metrics().DiskSpaceUsage(), usage.AvailBytes, err
-}
-
-// Checkpoint makes a directory with a copy of the present journal, of links to its files where the
-// disk has them.
-func (d *Disk) Checkpoint(dir string) error { return d.db.Checkpoint(dir, pebble.WithFlushedWAL()) }
-
-// EventBytes returns the bytes on disk of the events from a cursor on, roughly.
-func (d *Disk) EventBytes(from uint64) (uint64, error) {
-	n, err := d.db.EstimateDiskUsage(pieceKey(from), []byte{keyPiece + 1})
-	return n, d.readError(err)
-}
-
-// RecordBytes returns the bytes on disk of the records from a number on, roughly.
-func (d *Disk) RecordBytes(from uint64) (uint64, error) {
-	n, err := d.db.EstimateDiskUsage(recordKey(from), []byte{keyRecord + 1})
-	return n, d.readError(err)
-}
-
-// ValueBytes returns the bytes on disk of the values of a span, roughly.
-func (d *Disk) ValueBytes(s Span) (uint64, error) {
-	n, err := d.db.EstimateDiskUsage(metaKey(s.From), metaKey(s.To))
-	return n, d.readError(err)
 }
 
 // Close implements [Journal].

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -309,6 +311,65 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	ok(t, j.Close())
 	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrNewer) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A directory that a newer program has written is refused before anything in it changes.
+func TestADowngradeWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, Options{Dir: dir})
+	_, err := j.Append([]byte("record"))
+	ok(t, err)
+	ok(t, j.Close())
+	ok(t, os.WriteFile(filepath.Join(dir, formatFile), []byte(formatText(Format+1)), 0o600))
+	before := contents(t, dir)
+	for _, readOnly := range []bool{true, false} {
+		_, err := Open(Options{Dir: dir, ReadOnly: readOnly})
+		if want := fmt.Sprintf("%s has format %d, and this program reads up to %d: use the newer program", dir, Format+1, Format); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if err := CheckFormat(dir); !errors.Is(err, ErrNewer) {
+		t.Errorf("error %v", err)
+	}
+	if after := contents(t, dir); !maps.Equal(before, after) {
+		t.Errorf("the files were %v and are %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
+	}
+}
+
+// contents returns the files of a directory with their bytes.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	ok(t, err)
+	all := map[string]string{}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		ok(t, err)
+		all[e.Name()] = string(text)
+	}
+	return all
+}
+
+// The format is also in a copy of the journal. A file that is damaged or missing is no obstacle, as
+// the store has the format too, and is right after a start.
+func TestTheFormatFileIsMended(t *testing.T) {
+	dir := t.TempDir()
+	file, copied := filepath.Join(dir, formatFile), filepath.Join(t.TempDir(), "copy")
+	for _, damaged := range []string{"", "format 9\n", strings.Replace(formatText(Format), fmt.Sprint(Format), fmt.Sprint(Format+4), 1), formatText(Format) + "x", formatText(Format - 1)} {
+		if damaged != "" {
+			ok(t, os.WriteFile(file, []byte(damaged), 0o600))
+		}
+		j := open(t, Options{Dir: dir})
+		if damaged == "" {
+			ok(t, j.Checkpoint(copied))
+		}
+		ok(t, j.Close())
+		for _, path := range []string{file, filepath.Join(copied, formatFile)} {
+			if text, err := os.ReadFile(path); err != nil || string(text) != formatText(Format) {
+				t.Errorf("%q became %q, %v", damaged, text, err)
+			}
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -71,8 +72,10 @@ type Group struct {
 	Logger  *slog.Logger     // nil drops the log
 	Timeout time.Duration    // of the whole drain, 0 is DefaultTimeout
 	Signals <-chan os.Signal // stop the group; nil is SIGINT and SIGTERM
+	Managed Managed          // the zero value: no service manager
 
 	services []Service
+	untold   atomic.Bool // a message did not reach the manager
 }
 
 // Add appends a service, in front of the earlier ones: see the package comment.
@@ -109,9 +112,15 @@ func (g *Group) Run(ctx context.Context) error {
 	started, err := g.start(stopping, forced, stop)
 	if err == nil {
 		g.Logger.Info("ready")
+		watch.Go(func() { g.manage(stopping) })
 		<-stopping.Done()
 		err = cause(stopping)
 	}
+	reason := "stopping"
+	if err != nil {
+		reason = "stopping because of a failure: " + err.Error()
+	}
+	g.told(g.Managed.Manager.Stopping(reason))
 	return g.drain(forced, started, err)
 }
 
@@ -160,6 +169,7 @@ func (g *Group) start(stopping, forced context.Context, stop context.CancelCause
 		}
 		begun := time.Now()
 		if s.Start != nil {
+			g.told(g.Managed.Manager.Status("starting " + s.Name))
 			// Bounded by the stop signal, not by time: loading may take long.
 			err := await(forced, stopping, func() error { return s.Start(stopping) })
 			if err != nil && stopping.Err() != nil && errors.Is(err, stopping.Err()) {
