@@ -274,3 +274,8 @@ func (p *Platform) BusURL() string {
 	}
 	return "nats://" + p.bus.Addr().String()
 }
+
+// busOverview returns the state of the bus for the dashboard.
+func (p *Platform) busOverview(find string, most int) any {
+	return busapi.NewOverview(p.bus, find, most)
+}

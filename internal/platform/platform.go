@@ -48,6 +48,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/audit"
@@ -316,16 +317,21 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if err != nil {
 		return p.cfg.Failure("data.dir", err)
 	}
+	ground, err := basemap.Open(p.cfg.Dashboard.Basemap)
+	if err != nil {
+		return p.cfg.Fault("dashboard.basemap", err)
+	}
 	p.api = httpapi.New(httpapi.Config{
+		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution),
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(), Manual: manual.New(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(), ground.Origin()), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Doctor: p.examined.Load, BugReport: p.bugReport,
+		Tunnel: p.overview(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

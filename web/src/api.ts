@@ -19,6 +19,20 @@ export interface SetInfo {
   bbox: [west: number, south: number, east: number, north: number] | null;
   /** Defects found in its data. */
   findings: number;
+  /** The file of which it is made; only GET /v1/sets tells. */
+  source?: SetSource;
+}
+
+export interface SetSource {
+  file: string;
+}
+
+/** GET /v1/session: what the key of the browser permits. Absent fleets or sets are all. */
+export interface Grant {
+  name: string;
+  verbs: string[];
+  fleets?: string[];
+  sets?: string[];
 }
 
 export interface SetList {
@@ -30,7 +44,10 @@ export interface Finding {
   /** Its index in the document; -1 is all of it. */
   feature: number;
   fence?: string;
+  code?: string;
   reason: string;
+  /** Where, if there is a place. */
+  at?: [lon: number, lat: number];
   /** No fence came of the feature. */
   refused: boolean;
 }
@@ -189,6 +206,21 @@ export interface Hello {
   bus?: string;
   /** Whether GET /v1/tunnel has something to tell. */
   tunnel?: boolean;
+  basemap?: Basemap;
+}
+
+/** The map below the fences. */
+export interface Basemap {
+  /** vector and raster are the tiles of the archive at GET /v1/basemap; tiles are those of a tile server, raster ones. */
+  kind: "vector" | "raster" | "tiles";
+  /** The template of a tile server. */
+  url?: string;
+  /** "" or absent is that of the archive. */
+  attribution?: string;
+}
+
+export function basemapURL(): string {
+  return apiURL("v1/basemap");
 }
 
 /** Names of the handles that binary frames use: [handle, fleet, id]. */
@@ -351,6 +383,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Of a refused fence. */
+    readonly findings: readonly Finding[] = [],
   ) {
     super(message);
     this.name = "ApiError";
@@ -377,14 +411,16 @@ export function apiURL(path: string, query: Record<string, string | number | und
 
 async function problem(response: Response): Promise<ApiError> {
   let detail = response.statusText;
+  let findings: Finding[] = [];
   try {
-    const body = (await response.json()) as { detail?: unknown; title?: unknown };
+    const body = (await response.json()) as { detail?: unknown; title?: unknown; findings?: unknown };
+    if (Array.isArray(body.findings)) findings = body.findings as Finding[];
     if (typeof body.detail === "string") detail = body.detail;
     else if (typeof body.title === "string") detail = body.title;
   } catch {
     // Not a problem document: the status says enough.
   }
-  return new ApiError(response.status, detail || `HTTP ${response.status}`);
+  return new ApiError(response.status, detail || `HTTP ${response.status}`, findings);
 }
 
 /** The server gave no answer, or went in the middle of one. Browsers say "Failed to fetch" or "network error". */
@@ -396,7 +432,7 @@ export class Unreachable extends Error {
 }
 
 /** Names the server where a browser reports a failed connection; every other failure stays unchanged. */
-async function reached<T>(answer: Promise<T>): Promise<T> {
+export async function reached<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
@@ -404,13 +440,13 @@ async function reached<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
+export async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
   const response = await reached(fetch(url, signal ? { ...init, signal } : init));
   if (!response.ok) throw await problem(response);
   return response;
 }
 
-async function json<T>(response: Promise<Response>): Promise<T> {
+export async function json<T>(response: Promise<Response>): Promise<T> {
   return reached((await response).json() as Promise<T>);
 }
 
@@ -466,9 +502,9 @@ export interface PastPosition {
   t: number;
 }
 
-/** The positions of an object from a time to another, Unix ms; none if the server keeps no history. */
-export async function fetchTrack(fleet: string, id: string, from: number, to: number, signal?: AbortSignal): Promise<PastPosition[]> {
-  const query = { fleet, from: new Date(from).toISOString(), to: new Date(to).toISOString(), format: "ndjson", limit: 500 };
+/** The first positions of an object from a time to another, Unix ms; none if the server keeps no history. */
+export async function fetchTrack(fleet: string, id: string, from: number, to: number, signal?: AbortSignal, limit = 500): Promise<PastPosition[]> {
+  const query = { fleet, from: new Date(from).toISOString(), to: new Date(to).toISOString(), format: "ndjson", limit };
   const url = apiURL(`v1/objects/${encodeURIComponent(id)}/track`, query);
   const text = await reached((await request(url, signal)).text());
   return text
@@ -540,7 +576,7 @@ export function isFenceEvent(record: unknown): record is FenceEvent {
   return placed && (fence === null || typeof fence?.id === "string");
 }
 
-function parseNDJSON(text: string): FenceEvent[] {
+export function parseNDJSON(text: string): FenceEvent[] {
   const events: FenceEvent[] = [];
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue; // a heartbeat

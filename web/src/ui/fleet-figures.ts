@@ -2,7 +2,7 @@
 
 import type { App } from "../app";
 import { h, setText } from "../dom";
-import { formatCount, plural } from "../format";
+import { formatCount } from "../format";
 import { emptyView, formatView, noFilter } from "../view";
 
 interface FleetFigure {
@@ -58,7 +58,7 @@ export function createFleetFigures(app: App): HTMLElement {
       event.preventDefault();
       here(app);
     };
-    const link = h("a", { href, title, onclick }, value, h("span", {}, word));
+    const link = h("a", { href, title, onclick }, value, " ", h("span", {}, word));
     return { figure, value, link };
   });
   app.stats.watch(() => {
@@ -68,7 +68,6 @@ export function createFleetFigures(app: App): HTMLElement {
       if (count === null) continue;
       setText(value, formatCount(count));
       link.classList.toggle("bad", figure.bad && count > 0);
-      link.setAttribute("aria-label", figure.bad ? `${formatCount(count)} ${figure.word}` : plural(count, "object"));
     }
   });
   return h("nav", { class: "fleet", "aria-label": "Fleet" }, ...rows.map(({ link }) => link));
