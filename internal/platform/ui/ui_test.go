@@ -35,6 +35,25 @@ func body(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
+// Only the origin of the configured tile server is added to the page's policy, for pictures and
+// requests.
+func TestTilesOfAnotherOrigin(t *testing.T) {
+	h := newHandler(build, allPages, "ask elsewhere")
+	own := get(t, AllowTiles(h, ""), http.MethodGet, "/").Header.Get("Content-Security-Policy")
+	wider := get(t, AllowTiles(h, "https://tiles.example.com"), http.MethodGet, "/").Header.Get("Content-Security-Policy")
+	if own != policy || strings.Contains(own, "://") {
+		t.Errorf("without a tile server: %s", own)
+	}
+	if strings.Count(wider, " https://tiles.example.com") != 2 || strings.ReplaceAll(wider, " https://tiles.example.com", "") != policy {
+		t.Errorf("with one: %s", wider)
+	}
+	for _, directive := range []string{"img-src 'self' https://tiles.example.com ", "connect-src 'self' https://tiles.example.com;"} {
+		if !strings.Contains(wider, directive) {
+			t.Errorf("%s lacks %s", wider, directive)
+		}
+	}
+}
+
 func TestServesTheBuild(t *testing.T) {
 	const forever = "public, max-age=31536000, immutable"
 	tests := []struct {
@@ -110,7 +129,7 @@ func TestMissingFilesAreNotThePage(t *testing.T) {
 func TestUnknownQueries(t *testing.T) {
 	built, unbuilt := newHandler(build, allPages, "ask elsewhere"), newHandler(fstest.MapFS{}, allPages, "ask elsewhere")
 	for target, want := range map[string]int{
-		"/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
+		"/?past=a,b&t=c&speed=60": 200, "/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
 		"/?rule=a": 200, "/sets?set=a": 200, "/rules?rule=a&set=b&q=c": 200, "/webhooks?id=a&attempt=1": 200, "/keys?by=a": 200,
 		"/devices?door=http": 200, "/bus": 200, "/wire": 200, "/wire?find=x": 400, "/rules?id=7": 400,
 		"/?rule=overstay": 200, "/?edit=depots/north": 200, "/?draw=polygon": 200,

@@ -11,9 +11,11 @@ import { objectKey } from "../model/objects";
 import { union } from "../model/sets";
 import { eventKind, isChange, isCount, kindColour } from "../model/kinds";
 import type { Selection, View } from "../view";
+import { TrackLayer } from "../past/layer";
 import { readColours, type MapColours } from "./colours";
 import { cellLevel, Crowd } from "./crowd";
 import { FenceLayers } from "./fences";
+import { Ground } from "./ground";
 import { MapLabels } from "./labels";
 import { latitude, longitude, mercatorX, mercatorY } from "./mercator";
 import { Overlay, type Camera } from "./overlay";
@@ -82,6 +84,8 @@ class MapView implements MapActions {
   readonly #sheet = new Sheet();
   readonly #crowd = new Crowd();
   readonly #labels: MapLabels;
+  readonly #ground: Ground;
+  #track: TrackLayer | undefined;
   #colours: MapColours;
   #placed: boolean;
   /** A selected fence whose set has not been loaded yet. */
@@ -98,6 +102,7 @@ class MapView implements MapActions {
     this.#fences = new FenceLayers(map, colours);
     this.#overlay = new Overlay(canvas, colours, () => this.#camera());
     this.#labels = new MapLabels(app, this.#overlay);
+    this.#ground = new Ground(app, map, colours);
     canvas.after(this.#sheet.canvas);
     new Pointer(app, map, this.#fences, this.#overlay, this.#crowd);
   }
@@ -105,6 +110,7 @@ class MapView implements MapActions {
   start(): void {
     this.#watchMap();
     this.#watchApp();
+    this.#track = new TrackLayer(this.#app, this.#map);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#recolour());
     this.#app.map.set(this);
     this.#sendView();
@@ -151,7 +157,7 @@ class MapView implements MapActions {
   }
 
   #watchApp(): void {
-    const { view, catalog, covered, frame, events, hello, marked } = this.#app;
+    const { view, catalog, covered, frame, events, hello, marked, scene } = this.#app;
     const stay = this.#placed; // where the address says, whatever it selects
     catalog.infos.bind(() => this.#placeOnce());
     // Let the panel be there before it is measured.
@@ -174,6 +180,7 @@ class MapView implements MapActions {
       if (f) this.#showFrame(f);
     });
     hello.watch(() => this.#overlay.resetHandles());
+    scene.watch(() => this.#overlay.resetHandles());
     marked.bind((mark) => {
       this.#overlay.marked = mark && [mercatorX(mark.lon), mercatorY(mark.lat)];
       this.#overlay.path = [];
@@ -225,6 +232,8 @@ class MapView implements MapActions {
     this.#map.setPaintProperty("paper", "background-color", this.#colours.paper);
     this.#fences.setColours(this.#colours);
     this.#overlay.setColours(this.#colours);
+    this.#ground.setColours(this.#colours);
+    this.#track?.recolour();
   }
 
   #tellScale(): void {
@@ -259,10 +268,9 @@ class MapView implements MapActions {
     const [w, s, e, n] = [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()];
     const dx = (e - w) * 0.05;
     const dy = (n - s) * 0.05;
-    this.#app.connection.want({
-      view: [Math.max(-180, w - dx), Math.max(-90, s - dy), Math.min(180, e + dx), Math.min(90, n + dy)],
-      cell: cellLevel(this.#map.getZoom()),
-    });
+    const box: Bounds = [Math.max(-180, w - dx), Math.max(-90, s - dy), Math.min(180, e + dx), Math.min(90, n + dy)];
+    this.#app.connection.want({ view: box, cell: cellLevel(this.#map.getZoom()) });
+    this.#app.bounds.set(box);
   }
 
   /** The first time that it is known where the sets are, the map goes there; later it stays where the viewer put it. */
@@ -325,7 +333,9 @@ class MapView implements MapActions {
   async #showObject(selection: Extract<Selection, { kind: "object" }>): Promise<void> {
     const { fleet, id } = selection;
     try {
-      const object = this.#app.objects.find(fleet, id) ?? (await fetchObject(fleet, id));
+      const known = this.#app.objects.find(fleet, id);
+      if (!known && this.#app.past.active) return; // its track is shown once that has loaded
+      const object = known ?? (await fetchObject(fleet, id));
       if (this.#app.view.value.selection === selection) this.#glideTo(object.lon, object.lat);
     } catch {
       // The details panel says that there is no such object.
@@ -425,6 +435,7 @@ class MapView implements MapActions {
       labels: this.#labels.texts,
       crowd: this.#crowd.objects,
       path: this.#overlay.path.length,
+      basemap: this.#ground.drawn,
       complete: this.#fences.complete && this.#map.areTilesLoaded(),
       fences: [...this.#fences.sets.values()].reduce((sum, { info }) => sum + info.fences, 0),
       mapDrawings: this.#drawings,

@@ -32,9 +32,10 @@ export interface Detail {
 export function createDetail(split: Split, actions: DetailActions): Detail {
   let update: (set: ListedSet) => void = () => undefined;
   let generation = -1;
-  return {
+  const detail: Detail = {
     show(name, set) {
       if (!set) {
+        update = (now) => detail.show(name, now); // it has come after all
         split.show(name, "Set", name, h("p", { class: "note" }, "There is no set of this name, or this key may not see it."));
         return;
       }
@@ -53,6 +54,7 @@ export function createDetail(split: Split, actions: DetailActions): Detail {
       if (set?.name === split.key) update(set);
     },
   };
+  return detail;
 }
 
 class SetView {
@@ -155,10 +157,10 @@ class SetView {
       this.#upload.hidden = true;
       this.#upload.replaceChildren();
     };
-    const done = (): void => {
+    const done = (): Promise<void> => {
       close();
       this.#actions.changed();
-      void this.load();
+      return this.load();
     };
     fill(this.#upload, createUpload({ set: { name: this.#name, tag: () => this.#tag }, done, cancel: close }));
     this.#upload.hidden = false;

@@ -44,7 +44,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
       return split.show(id, "Webhook", id, h("p", { class: "note" }, explain(error)));
     }
     const { value, tag } = found;
-    const once = secret === "" ? null : h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", () => undefined));
+    const once = secret === "" ? null : h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", () => once?.remove()));
     const log = new Log(webhookPath(id), id, address.get("attempt"));
     const state = pairs(stateRows(value.state));
     const tools = h("div", { class: "tools" }, webhookTools(value, tag, { ...actions, again: () => show(id) }));
