@@ -9,6 +9,7 @@ import { analyse, everyOf, gapLines, joinPages, metresBetween, strokesOf } from 
 import { EventBook, pageEvents } from "../src/past/events";
 import { frameAt, lookBackMs } from "../src/past/picture";
 import { choices, dateAfter, dateOfSpan, dayOf, fieldText, formatPast, hourMs, nearestSpeed, parseField, parsePast, viewOf } from "../src/past/span";
+import { Trails } from "../src/model/trails";
 import { event as makeEvent } from "./events";
 
 const begin = Date.parse("2026-03-12T11:00:00Z");
@@ -269,6 +270,25 @@ describe("the events of a time", () => {
     expect(n).toBeGreaterThan(10_000);
     put(book, [], t);
     expect([book.ended, book.wants(t + 1e9)]).toEqual([true, false]);
+  });
+});
+
+describe("the long trail", () => {
+  it("begins with the history, goes on with what the page sees, and is as long as it was asked for", () => {
+    const trails = new Trails();
+    const seen = (t: number): void => trails.add("v", t / 1000, 0, t);
+    trails.lengthen("v", Array.from({ length: 10 }, (_, i) => ({ lon: 0, lat: 0, t: i * 10_000 })), 300_000);
+    for (let t = 90_000; t <= 350_000; t += 1000) {
+      seen(t);
+      trails.get("v", t);
+    }
+    const points = trails.get("v", 350_000);
+    expect(points[0]!.t).toBe(50_000);
+    expect(points.at(-1)!.t).toBe(350_000);
+    expect(points.map(({ t }) => t)).toEqual(points.map(({ t }) => t).toSorted((a, b) => a - b));
+    expect(points.length).toBeGreaterThan(250);
+    trails.lengthen("w", [], 300_000);
+    expect(trails.get("v", 350_000).length).toBeLessThan(65);
   });
 });
 

@@ -59,6 +59,12 @@ export async function fetchVisits(fleet: string, object: string, from: number, t
   return json<{ visits: PastVisit[]; next?: string }>(request(apiURL("v1/visits", query), signal));
 }
 
+/** The visits of a fence that hold a time, at most 100. */
+export async function fetchOccupants(set: string, fence: string, t: number, signal: AbortSignal): Promise<{ visits: PastVisit[]; next?: string }> {
+  const [from, to] = [Math.floor(t), Math.floor(t) + 1].map((ms) => new Date(ms).toISOString());
+  return json<{ visits: PastVisit[]; next?: string }>(request(apiURL("v1/visits", { set, fence, from, to, limit: 100 }), signal));
+}
+
 /** Where a page of past events begins: behind a cursor, or with the first event that arrived at a time (Unix ms) or later. */
 export type EventStart = { cursor: string } | { arrived: number };
 
