@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"paddock/cmd/paddock/client"
 	lab "paddock/lab/cli"
 )
 
@@ -164,12 +165,17 @@ func arguments(root, n *kong.Node, position int) []candidate {
 }
 
 // values returns the values of an enum, or those of the tag complete: a list, such as
-// `complete:"text,json"`, or `complete:"command"` for the commands.
+// `complete:"text,json"`, `complete:"command"` for the commands, or `complete:"context"` for the
+// names of contexts.
 func values(root *kong.Node, v *kong.Value) (out []candidate) {
 	list := v.Enum
-	if tag := v.Tag.Get("complete"); tag == "command" {
+	switch tag := v.Tag.Get("complete"); tag {
+	case "":
+	case "command":
 		return commands(root)
-	} else if tag != "" {
+	case "context":
+		list = strings.Join(client.ContextNames(), ",")
+	default:
 		list = tag
 	}
 	for word := range strings.SplitSeq(list, ",") {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"paddock/cmd/paddock/client"
 	"paddock/cmd/paddock/output"
 	"paddock/fence/track"
 	"paddock/internal/platform"
@@ -30,10 +31,11 @@ type exportCmd struct {
 	Visits bool `xor:"kind" help:"Visits in place of positions."`
 	Events bool `xor:"kind" help:"Events in place of positions."`
 
-	Data   string `xor:"source" placeholder:"DIR" help:"The data directory of a stopped platform (default as for up)."`
-	Backup string `xor:"source" placeholder:"FILE" help:"A backup in place of a directory; it is restored into a temporary one."`
-	URL    string `name:"url" xor:"source" placeholder:"URL" help:"A running platform in place of a directory, such as http://127.0.0.1:8080."`
-	Token  string `placeholder:"TOKEN" help:"A key of the platform, or its token (default $PADDOCK_HTTP_TOKEN)."`
+	Data    string `xor:"source" placeholder:"DIR" help:"The data directory of a stopped platform (default as for up)."`
+	Backup  string `xor:"source" placeholder:"FILE" help:"A backup in place of a directory; it is restored into a temporary one."`
+	URL     string `name:"url" xor:"source" placeholder:"URL" help:"A running platform in place of a directory, such as http://127.0.0.1:8080."`
+	Context string `xor:"source" placeholder:"NAME" complete:"context" help:"The platform of a context, see paddock context, in place of a directory."`
+	Token   string `placeholder:"TOKEN" help:"A key of the platform, or its token (default $PADDOCK_HTTP_TOKEN)."`
 
 	Fleet  string `placeholder:"NAME" help:"Only this fleet."`
 	Object string `placeholder:"ID" help:"Only this object."`
@@ -128,6 +130,13 @@ func (e *exportCmd) query() (q export.Query, err error) {
 
 // open opens what the table is made of.
 func (e *exportCmd) open(ctx context.Context, c *console, shown *output.Progress) (export.Source, error) {
+	if e.Context != "" {
+		address, key, err := client.Platform(e.Context, e.Token)
+		if err != nil {
+			return nil, err
+		}
+		return &export.Server{URL: address, Token: key}, nil
+	}
 	if e.URL != "" {
 		if u, err := url.Parse(e.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, usagef("--url %s: not an address such as http://127.0.0.1:8080", e.URL)

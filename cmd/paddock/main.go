@@ -57,7 +57,8 @@ type cli struct {
 	Webhooks  client.Webhooks  `cmd:"" group:"platform" help:"Operate the webhooks of a running platform, and receive requests of one."`
 	Context   client.Context   `cmd:"" group:"platform" help:"Keep the addresses of platforms, and the keys for them, for the commands that ask one."`
 	Doctor    client.Doctor    `cmd:"" group:"platform" help:"Tell what is wrong with a running platform, and the way out."`
-	Ready     readyCmd         `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
+	BugReport client.BugReport `cmd:"" name:"bugreport" group:"platform" help:"Write an archive about a running platform, without secrets, for a bug report."`
+	Ready     client.Ready     `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
 	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`

@@ -61,6 +61,7 @@ import (
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/logging"
 	"paddock/internal/process/metrics"
 	"paddock/internal/tunneld"
 )
@@ -82,9 +83,6 @@ type Options struct {
 	Tunnel *tunneld.ServerOptions
 	// Bus holds the keys of the section bus that only a file has. Nil: none.
 	Bus *busd.Settings
-	// BusAgain reads the whole section bus again, for each signal of ReloadBus. Nil: never.
-	BusAgain  func() (*config.Config, *busd.Settings, error)
-	ReloadBus <-chan os.Signal
 	// Webhooks are the webhooks of the configuration file. Nil: none; others come over the API.
 	Webhooks *hooks.Settings
 	// Sinks are the sinks of the configuration file. Nil: none.
@@ -101,7 +99,9 @@ type Options struct {
 	// Reread reads the configuration file again, for each signal of Rereads. Nil: never.
 	Reread  func() (*Reread, error)
 	Rereads <-chan os.Signal
-	// Reloaded is called after each signal of Reload, ReloadBus and Rereads that was acted on. Nil:
+	// Log keeps the last lines of Logger, for bug reports. Nil: there are none in them.
+	Log *logging.Ring
+	// Reloaded is called after each signal of Reload and Rereads that was acted on. Nil:
 	// no call.
 	Reloaded func()
 	// Now returns the time by which fences end. Nil: time.Now.
@@ -161,6 +161,7 @@ type Platform struct {
 	tunnel       *tunneld.Role      // nil: none
 
 	examined atomic.Pointer[doctor.Facts] // nil until everything has started
+	reread   atomic.Pointer[Reread]       // the last one that was taken over; nil: none
 	flaps    *doctor.Flaps
 	trend    doctor.Trend
 	syncs    doctor.Syncs
@@ -205,7 +206,6 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "bus monitoring", Start: p.openMonitor, Run: p.serveMonitor, Drain: p.closeMonitor},
-		{Name: "bus settings", Run: p.followBus},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "webhooks", Start: p.startHooks, Drain: func(ctx context.Context) error { return p.hooks.Drain(ctx) }},
@@ -331,7 +331,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Doctor: p.examined.Load,
+		Tunnel: p.overview(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

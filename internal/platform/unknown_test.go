@@ -28,7 +28,7 @@ func TestUnknownRequestsFail(t *testing.T) {
 		{"POST", "", http.StatusMethodNotAllowed, "POST /v1/positions"},
 		{"POST", "positions", http.StatusNotFound, "POST /v1/positions"},
 		{"GET", "varz", http.StatusNotFound, "/varz"},
-		{"GET", "bus", http.StatusNotFound, "/bus"},
+		{"GET", "bus/connz", http.StatusNotFound, "/bus/connz"},
 		{"GET", "bench?x=1", http.StatusNotFound, "/bench"},
 		{"GET", "debug/pprof/", http.StatusNotFound, "/debug/pprof/"},
 		{"GET", "some/view?fence=a/b", http.StatusNotFound, "/some/view"},

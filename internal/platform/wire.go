@@ -73,3 +73,6 @@ func (p *Platform) awaitWire(ctx context.Context) error {
 	}
 	return p.wire.Close(ctx)
 }
+
+// wireOverview returns the state of the wire door for the dashboard.
+func (p *Platform) wireOverview(find string, most int) any { return p.wire.Overview(find, most) }

@@ -19,6 +19,20 @@ export interface SetInfo {
   bbox: [west: number, south: number, east: number, north: number] | null;
   /** Defects found in its data. */
   findings: number;
+  /** The file of which it is made; only GET /v1/sets tells. */
+  source?: SetSource;
+}
+
+export interface SetSource {
+  file: string;
+}
+
+/** GET /v1/session: what the key of the browser permits. Absent fleets or sets are all. */
+export interface Grant {
+  name: string;
+  verbs: string[];
+  fleets?: string[];
+  sets?: string[];
 }
 
 export interface SetList {
@@ -30,7 +44,10 @@ export interface Finding {
   /** Its index in the document; -1 is all of it. */
   feature: number;
   fence?: string;
+  code?: string;
   reason: string;
+  /** Where, if there is a place. */
+  at?: [lon: number, lat: number];
   /** No fence came of the feature. */
   refused: boolean;
 }
@@ -366,6 +383,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Of a refused fence. */
+    readonly findings: readonly Finding[] = [],
   ) {
     super(message);
     this.name = "ApiError";
@@ -392,14 +411,16 @@ export function apiURL(path: string, query: Record<string, string | number | und
 
 async function problem(response: Response): Promise<ApiError> {
   let detail = response.statusText;
+  let findings: Finding[] = [];
   try {
-    const body = (await response.json()) as { detail?: unknown; title?: unknown };
+    const body = (await response.json()) as { detail?: unknown; title?: unknown; findings?: unknown };
+    if (Array.isArray(body.findings)) findings = body.findings as Finding[];
     if (typeof body.detail === "string") detail = body.detail;
     else if (typeof body.title === "string") detail = body.title;
   } catch {
     // Not a problem document: the status says enough.
   }
-  return new ApiError(response.status, detail || `HTTP ${response.status}`);
+  return new ApiError(response.status, detail || `HTTP ${response.status}`, findings);
 }
 
 /** The server gave no answer, or went in the middle of one. Browsers say "Failed to fetch" or "network error". */
@@ -419,13 +440,13 @@ async function reached<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
+export async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
   const response = await reached(fetch(url, signal ? { ...init, signal } : init));
   if (!response.ok) throw await problem(response);
   return response;
 }
 
-async function json<T>(response: Promise<Response>): Promise<T> {
+export async function json<T>(response: Promise<Response>): Promise<T> {
   return reached((await response).json() as Promise<T>);
 }
 

@@ -1,6 +1,7 @@
 // App: the state that the parts of the page share. Parts watch it and change it; they do not know each other.
 
-import type { FenceEvent, Gap, Hello, Stats } from "./api";
+import type { Map as GLMap } from "maplibre-gl";
+import type { FenceEvent, Gap, Grant, Hello, Stats } from "./api";
 import type { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
 import { Catalog } from "./model/catalog";
@@ -26,6 +27,8 @@ export interface MapActions {
   /** The place in the middle of the map. */
   center(): readonly [lon: number, lat: number];
   statistics(): MapStatistics;
+  /** The map itself, for drawing on it. */
+  readonly gl: GLMap;
 }
 
 /** The place of the selected event. */
@@ -102,6 +105,12 @@ export class App {
   readonly metresPerPixel = new Signal(0);
   /** The place on the map under the pointer; null while it is elsewhere. */
   readonly pointer = new Signal<readonly [lon: number, lat: number] | null>(null);
+  /** What the key of this browser permits; null: that is not known. */
+  readonly grant = new Signal<Grant | null>(null);
+  /** Whether a fence is being drawn or edited: the map's pointer works for that then. */
+  readonly editing = new Signal(false);
+  /** A sentence for screen readers, told at once. */
+  readonly said = new Signal("");
   connection!: Connection;
 
   /** Shows the details of something; null closes them. Selecting an object also follows it. */

@@ -10,6 +10,7 @@ import "./style/nav.css";
 import type { Events, LiveMessage } from "./api";
 import { isFenceEvent } from "./api";
 import { App } from "./app";
+import { startDrawing } from "./draw/start";
 import { exposeState } from "./hook";
 import { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
@@ -124,6 +125,7 @@ function start(): void {
     app.connection.want({ objects: objectFilter(now.filter) });
     app.feedTick.update((n) => n + 1);
   });
+  void startDrawing(app);
   app.connection.want({ objects: objectFilter(app.view.value.filter) });
   bindLocation(app.view);
   const layout = buildPage(app);

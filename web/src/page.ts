@@ -8,13 +8,21 @@ import "./style/details.css";
 import "./style/nav.css";
 import "./style/frame.css";
 import "./style/table.css";
-import "./style/tunnel.css";
+import "./style/form.css";
+import "./style/overview.css";
 import { fill, h } from "./dom";
 import { createFrame, type PageModule } from "./frame/frame";
 import { pageAt } from "./nav/pages";
 import { tickTimes } from "./ui/time";
 
 const modules: Record<string, () => Promise<PageModule>> = {
+  sets: () => import("./pages/sets/page"),
+  rules: () => import("./pages/rules/page"),
+  keys: () => import("./pages/keys/page"),
+  webhooks: () => import("./pages/webhooks/page"),
+  devices: () => import("./pages/devices/page"),
+  bus: () => import("./pages/bus/page"),
+  wire: () => import("./pages/wire/page"),
   tunnel: () => import("./tunnel/page"),
 };
 

@@ -57,7 +57,7 @@ func (k *contextShowCmd) Run(c *Console) error {
 	if t.key != "" {
 		key = "of " + t.keyFrom
 	}
-	_, err = fmt.Fprintf(c.Stdout, "context: %s\nplatform: %s (of %s)\nkey: %s\n", name, t.url, t.urlFrom, key)
+	_, err = fmt.Fprintf(c.Stdout, "context: %s\nplatform: %s (%s)\nkey: %s\n", name, t.url, t.urlFrom, key)
 	return err
 }
 
@@ -157,7 +157,7 @@ func (k *contextLsCmd) Run(c *Console) error {
 
 // contextUseCmd makes a context the current one.
 type contextUseCmd struct {
-	Name string `arg:"" help:"Name of the context."`
+	Name string `arg:"" complete:"context" help:"Name of the context."`
 }
 
 // Run does so.
@@ -175,7 +175,7 @@ func (k *contextUseCmd) Run() error {
 
 // contextRmCmd removes a context.
 type contextRmCmd struct {
-	Name string `arg:"" help:"Name of the context."`
+	Name string `arg:"" complete:"context" help:"Name of the context."`
 }
 
 // Run removes it. If it was the current one, there is none then.

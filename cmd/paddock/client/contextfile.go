@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 )
 
 // savedContext names a platform, and the key for it.
@@ -53,6 +55,15 @@ func contextFile() (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, "paddock", "contexts.json"), nil
+}
+
+// ContextNames returns the names of the contexts in ascending order; none if they cannot be read.
+func ContextNames() []string {
+	saved, err := loadContexts()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(saved.Contexts))
 }
 
 // loadContexts reads the file. Without one, or without a directory for it, there are no contexts.

@@ -35,9 +35,9 @@ type positionsSendCmd struct {
 
 // Help describes the formats and the pace.
 func (*positionsSendCmd) Help() string {
-	return `The positions of several files are sent by their times; the order within a file is kept. Distances in time are those of the recording, divided by --speed. Files of GTFS-realtime are read one behind the other, so name them by their times: feeds/*.pb. Memory is bounded by a line, a Feature, or a feed of 32 MiB, and not by the size of a file. At most 256 files, of GTFS-realtime any number.
+	return `The positions of several files are sent by their times; the order within a file is kept. Distances in time are those of the recording, divided by --speed. Feeds of GTFS-realtime, which are files named .pb or .pbf or those of --format gtfs-rt, are read one behind the other, so give them by their times. Of other files there are at most 256. Memory is bounded by a line, a Feature, or a feed of 32 MiB, and not by the size of a file.
 
-The platform refuses positions that are not newer than the object's last one as late, which is harmless, and those more than a minute ahead of its clock. While it has no room (429, 503) or cannot be reached, the same positions are sent again after the time that it asks for, for at most 5 minutes.
+The platform refuses positions that are not newer than the object's last one as late, which is harmless, and those more than a minute ahead of its clock. While it has no room (429, 503) or cannot be reached, the same positions are sent again after the time that it asks for, for at most 5 minutes; and so are those that it did not apply because it was stopped.
 
 Rejected positions are named with their place: the first 20, of --json the first 1000. On SIGINT the command ends with its summary.
 

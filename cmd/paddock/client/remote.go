@@ -16,7 +16,7 @@ type remote struct {
 	Server  string `aliases:"url" placeholder:"URL" help:"Address of the platform, also --url (default that of the context, or http://127.0.0.1:8080)."`
 	Token   string `aliases:"key" placeholder:"TOKEN" help:"A key of the platform, or its token, also --key (default $PADDOCK_HTTP_TOKEN, or the key of the context)."`
 	KeyFile string `placeholder:"FILE" help:"File with the key, in place of --token."`
-	Context string `placeholder:"NAME" help:"Context in place of the current one, see paddock context (default $PADDOCK_CONTEXT)."`
+	Context string `placeholder:"NAME" complete:"context" help:"Context in place of the current one, see paddock context (default $PADDOCK_CONTEXT)."`
 
 	found *target `kong:"-"` // by resolve
 }
@@ -47,7 +47,7 @@ func (r *remote) send(ctx context.Context, method, path string, header http.Head
 func (t *target) send(ctx context.Context, method, path string, header http.Header, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, t.url+"/"+path, body)
 	if err != nil {
-		return nil, usagef("%s: %w", t.urlFrom, err)
+		return nil, usagef("the address %s: %w", t.urlFrom, err)
 	}
 	for name, values := range header {
 		req.Header[name] = values
@@ -60,7 +60,7 @@ func (t *target) send(ctx context.Context, method, path string, header http.Head
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: is the platform running there? --server names another address in place of that of %s", err, t.urlFrom)
+		return nil, fmt.Errorf("%w: is the platform running there? --server names another address; this one is %s", err, t.urlFrom)
 	}
 	return res, nil
 }

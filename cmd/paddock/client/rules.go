@@ -98,16 +98,33 @@ func (k *rulesPutCmd) Run(ctx context.Context, c *Console) error {
 	if k.IfMatch != "" && len(all) != 1 {
 		return usagef("--if-match is for one rule, and the files have %d", len(all))
 	}
+	if k.DryRun {
+		return k.tell(c, all)
+	}
 	for _, r := range all {
-		if k.DryRun {
-			continue
-		}
 		if err := k.put(ctx, c, r); err != nil {
 			return fmt.Errorf("rule %s: %w", r.ID, err)
 		}
 	}
-	if k.DryRun && !k.JSON {
-		fmt.Fprintf(c.Stdout, "%d rules would be added or replaced\n", len(all))
+	return nil
+}
+
+// changedRule is the answer to a change.
+type changedRule struct {
+	Rule     json.RawMessage `json:"rule"`
+	Warnings []string        `json:"warnings,omitempty"`
+}
+
+// tell prints rules that are not sent.
+func (k *rulesPutCmd) tell(c *Console, all []*rule.Rule) error {
+	if !k.JSON {
+		_, err := fmt.Fprintf(c.Stdout, "%d rules would be added or replaced\n", len(all))
+		return err
+	}
+	for _, r := range all {
+		if err := c.printLine(changedRule{Rule: r.AppendJSON(nil)}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -118,10 +135,7 @@ func (k *rulesPutCmd) put(ctx context.Context, c *Console, r *rule.Rule) error {
 		return err
 	}
 	defer res.Body.Close()
-	var changed struct {
-		Rule     json.RawMessage `json:"rule"`
-		Warnings []string        `json:"warnings,omitempty"`
-	}
+	var changed changedRule
 	if err := json.NewDecoder(res.Body).Decode(&changed); err != nil {
 		return fmt.Errorf("the answer of %s: %w", k.found.url, err)
 	}

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"paddock/cmd/paddock/client/recording"
@@ -26,6 +28,8 @@ const (
 	// that an answer may ask for.
 	maxRefusing  = 5 * time.Minute
 	maxAskedWait = time.Minute
+	// againLater ends the reason of a position that was not applied for now, such as in a drain.
+	againLater = "send it again later"
 )
 
 // sent counts what became of positions.
@@ -52,7 +56,7 @@ type sender struct {
 	keep   int // rejections that are listed
 
 	body       bytes.Buffer
-	places     []recording.Place // of the positions of the body
+	places     []recording.Place // of the positions of the body, a line each
 	count      sent
 	rejections []rejection
 	reached    bool // the platform, at least once
@@ -179,15 +183,16 @@ func (s *sender) post(ctx context.Context) (asked time.Duration, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if s.take(bytes.NewReader(text)) == nil {
-			return 0, nil
+		err = s.take(bytes.NewReader(text))
+		if _, again := errors.AsType[retryError](err); err == nil || again {
+			return 0, err
 		}
 		res.Body = io.NopCloser(bytes.NewReader(text))
 	}
 	return 0, t.refusal(res)
 }
 
-// take counts an answer.
+// take counts an answer. With a retryError the batch has the positions that are to be sent again.
 func (s *sender) take(answer io.Reader) error {
 	var r struct {
 		Accepted *int
@@ -209,15 +214,36 @@ func (s *sender) take(answer io.Reader) error {
 	s.count.Accepted += *r.Accepted
 	s.count.Late += r.Late
 	s.count.Outliers += r.Outliers
-	for _, one := range r.Rejected {
-		place := "-"
-		if one.Index >= 0 && one.Index < len(s.places) {
-			place = s.places[one.Index].String()
-		}
-		s.reject(place, one.Reason)
-	}
 	s.count.Rejected += r.Omitted
-	return nil
+	var again []int
+	for _, one := range r.Rejected {
+		switch known := one.Index >= 0 && one.Index < len(s.places); {
+		case !known:
+			s.reject("-", one.Reason)
+		case strings.HasSuffix(one.Reason, againLater):
+			again = append(again, one.Index)
+		default:
+			s.reject(s.places[one.Index].String(), one.Reason)
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	s.keepOnly(again)
+	return retryError{fmt.Errorf("%d positions were not applied", len(again))}
+}
+
+// keepOnly leaves these positions in the batch, in their order.
+func (s *sender) keepOnly(indexes []int) {
+	slices.Sort(indexes)
+	s.count.Sent -= len(indexes)
+	lines := bytes.SplitAfter(bytes.Clone(s.body.Bytes()), []byte("\n"))
+	s.body.Reset()
+	for i, at := range indexes {
+		s.body.Write(lines[at])
+		s.places[i] = s.places[at]
+	}
+	s.places = s.places[:len(indexes)]
 }
 
 // summary prints what became of the positions.

@@ -21,8 +21,19 @@ const (
 
 // target is a platform, the key for it, and where both are from.
 type target struct {
-	url, urlFrom string
+	url, urlFrom string // urlFrom as "of --server"
 	key, keyFrom string // "": none
+}
+
+// Platform returns the address of the platform of a context, and the key for it: the given one, or
+// else that of the environment or of the context.
+func Platform(context, token string) (url, key string, err error) {
+	r := &remote{Context: context, Token: token}
+	t, err := r.resolve()
+	if err != nil {
+		return "", "", err
+	}
+	return t.url, t.key, nil
 }
 
 // resolve finds the platform and the key: flags go over the environment, and that over the context.
@@ -37,10 +48,10 @@ func (r *remote) resolve() (*target, error) {
 		return nil, err
 	}
 	if c != nil {
-		t.url, t.urlFrom = c.URL, "the context "+name
+		t.url, t.urlFrom = c.URL, "of the context "+name
 	}
 	if r.Server != "" {
-		t.url, t.urlFrom = strings.TrimSuffix(r.Server, "/"), "--server"
+		t.url, t.urlFrom = strings.TrimSuffix(r.Server, "/"), "of --server"
 		if err := checkURL(t.url); err != nil {
 			return nil, usagef("--server %s: %w", r.Server, err)
 		}

@@ -15,6 +15,8 @@ const (
 	readAhead = 16
 	// idle is the time after which a follower without events stores how far it has looked.
 	idle = 15 * time.Second
+	// maxAttempts bounds the attempts that are remembered: beyond it the oldest are forgotten.
+	maxAttempts = 50
 )
 
 // Config is what can be changed while a follower runs.
@@ -55,6 +57,7 @@ type Follower struct {
 	mu        sync.Mutex
 	c         Config
 	s         State
+	recent    []Attempt // of this run, the newest last
 	cursor    uint64    // all events up to it were delivered, refused or not selected
 	saved     time.Time // when s was stored
 	letters   []uint64

@@ -483,3 +483,28 @@ func TestPartOfABatch(t *testing.T) {
 		l.stop()
 	})
 }
+
+// The last attempts are told, the newest first, and only so many of them are remembered.
+func TestAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(t, nil)
+		if got := l.Attempts(); got == nil || len(got) != 0 {
+			t.Errorf("%v before the first event", got)
+		}
+		l.end.answer = failing(Result{Verdict: Failed, Status: 500, Reason: "500 Internal Server Error"})
+		l.tell("a")
+		l.pass(time.Minute)
+		got := l.Attempts()
+		if len(got) != 2 || got[0].Outcome != "delivered" || got[1].Outcome != "failed" || got[1].Status != 500 || got[1].Events != 1 || !got[1].At.Before(got[0].At) {
+			t.Errorf("%+v", got)
+		}
+		for range maxAttempts {
+			l.tell("b")
+		}
+		l.pass(time.Minute)
+		if got = l.Attempts(); len(got) != maxAttempts || got[maxAttempts-1].Outcome != "delivered" {
+			t.Errorf("%d attempts are remembered, the oldest of which is %+v", len(got), got[len(got)-1])
+		}
+		l.stop()
+	})
+}

@@ -1,6 +1,9 @@
 package deliver
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Report is the state of a follower as it is answered.
 type Report struct {
@@ -34,4 +37,13 @@ func (f *Follower) Report() Report {
 		r.At = s.Stored.Disabled.At
 	}
 	return r
+}
+
+// Attempts returns the last attempts since the start of the process, the newest first, at most 50.
+func (f *Follower) Attempts() []Attempt {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := append([]Attempt{}, f.recent...)
+	slices.Reverse(list)
+	return list
 }

@@ -21,6 +21,7 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 	}
 	now := time.Now()
 	f.s.Last = &Attempt{At: instant(begun), Outcome: r.Verdict.String(), Status: r.Status, Reason: r.Reason, Events: len(j.batch.Items), Millis: now.Sub(begun).Milliseconds()}
+	f.remember(*f.s.Last)
 	if r.Verdict == Delivered {
 		f.s.Failures, f.s.Since, f.s.Next = 0, time.Time{}, time.Time{}
 		f.taken(j)
@@ -61,6 +62,14 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 		return
 	}
 	f.save()
+}
+
+// remember adds an attempt to the recent ones. The caller has the lock.
+func (f *Follower) remember(a Attempt) {
+	if len(f.recent) == maxAttempts {
+		f.recent = f.recent[:copy(f.recent, f.recent[1:])]
+	}
+	f.recent = append(f.recent, a)
 }
 
 // cut takes the first n items, which are less than all, off a job.

@@ -199,7 +199,7 @@ const (
 
 func (f *Facts) lag() Result {
 	p99 := f.Pipeline.Metrics.Totals().EventP99
-	waiting, postponed := f.Pipeline.Waiting()
+	waiting, postponed := f.Pipeline.Waiting(), f.Pipeline.Postponed()
 	building := 0
 	for s := range f.Catalog.All() {
 		if s.Building() {

@@ -80,6 +80,13 @@ type Config struct {
 	// Doctor returns what examines the platform, or nil while it starts. Nil: there is none.
 	Doctor func() *doctor.Facts
 
+	// Bus and Wire return the state of the bus and of the wire door likewise: all counters, and at
+	// most most of the connections in whose names, users or addresses find occurs; nil: none.
+	Bus, Wire func(find string, most int) any
+
+	// BugReport writes an archive for a bug report, with coordinates or without; nil: none.
+	BugReport func(ctx context.Context, w io.Writer, positions bool) error
+
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 
@@ -255,13 +262,16 @@ func (a *API) v1() map[string]handler {
 		"POST /v1/webhooks/{id}/disable":       permit(keyring.Admin, a.withHooks(a.disableWebhook)),
 		"POST /v1/webhooks/{id}/replay":        permit(keyring.Admin, a.withHooks(a.replayWebhook)),
 		"GET /v1/webhooks/{id}/deadletters":    permit(keyring.Admin, a.withHooks(a.getDeadLetters, "after", "limit")),
+		"GET /v1/webhooks/{id}/attempts":       permit(keyring.Admin, a.withHooks(a.getAttempts)),
 		"GET /v1/sinks":                        permit(keyring.Admin, plain(a.getSinks)),
+		"GET /v1/sinks/{id}/attempts":          permit(keyring.Admin, plain(a.getSinkAttempts)),
 		"POST /v1/sinks/{id}/retry":            permit(keyring.Admin, plain(a.operateSink(sinks.Retry))),
 		"POST /v1/sinks/{id}/enable":           permit(keyring.Admin, plain(a.operateSink(sinks.Enable))),
 		"POST /v1/sinks/{id}/disable":          permit(keyring.Admin, plain(a.operateSink(sinks.Disable))),
 		"GET /v1/search":                       permit(keyring.Lookup, a.getSearch),
 		"POST /v1/search":                      permit(keyring.Lookup, a.postSearch),
 		"POST /v1/positions":                   permit(keyring.PositionsWrite, a.postPositions),
+		"GET /v1/positions":                    permit(keyring.ObjectsRead, a.getPositions),
 		"GET /v1/objects":                      permit(keyring.ObjectsRead, a.getObjects),
 		"GET /v1/objects/{id}":                 permit(keyring.ObjectsRead, a.getObject),
 		"DELETE /v1/objects/{id}":              permit(keyring.Admin, a.deleteObject),
@@ -272,8 +282,12 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
 		"GET /v1/basemap":                      permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getBasemap)),
 		"GET /v1/doctor":                       permit(keyring.Admin, a.getDoctor),
+		"GET /v1/bugreport":                    permit(keyring.Admin, a.getBugReport),
 		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),
-		"GET /v1/tunnel":                       permit(keyring.Admin, a.getTunnel),
+		"GET /v1/tunnel":                       permit(keyring.Admin, a.overview(a.cfg.Tunnel, "there is no tunnel here: the file that paddock up was given has no section tunnel")),
+		"GET /v1/bus":                          permit(keyring.Admin, a.overview(a.cfg.Bus, "there is no bus here")),
+		"GET /v1/wire":                         permit(keyring.Admin, a.overview(a.cfg.Wire, "there is no wire door here")),
+		"POST /v1/qr":                          permit(keyring.Admin, plain(a.postQR)),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
 		"DELETE " + sessionPath:                plain(a.deleteSession),
 		"POST " + sessionPath:                  plain(a.postSession),

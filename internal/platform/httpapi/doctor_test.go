@@ -1,6 +1,9 @@
 package httpapi
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -93,5 +96,28 @@ func TestStreamsAreListed(t *testing.T) {
 	tw.stop()
 	if list, _ := tw.log.Subscribers(); len(list) != 0 {
 		t.Errorf("after the end: %+v", list)
+	}
+}
+
+// TestTheBugReport passes the archive on, with coordinates only if they are asked for.
+func TestTheBugReport(t *testing.T) {
+	tw := newTown(t, options{config: func(c *Config) {
+		c.BugReport = func(_ context.Context, to io.Writer, positions bool) error {
+			_, err := fmt.Fprint(to, positions)
+			return err
+		}
+	}})
+	for query, want := range map[string]string{"": "false", "?positions=0": "false", "?positions=1": "true"} {
+		if r := tw.get("/v1/bugreport" + query); r.status != http.StatusOK || string(r.body) != want {
+			t.Errorf("%q: %d %s", query, r.status, r.body)
+		}
+	}
+	for _, query := range []string{"?positions=yes", "?secrets=1"} {
+		if r := tw.get("/v1/bugreport" + query); r.status != http.StatusBadRequest {
+			t.Errorf("%q: %d", query, r.status)
+		}
+	}
+	if r := newTown(t, options{}).get("/v1/bugreport"); r.status != http.StatusNotFound {
+		t.Error(r.status)
 	}
 }

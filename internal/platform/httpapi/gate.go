@@ -85,6 +85,7 @@ func (g *gate) session(name string, sealed keyring.Digest) *keyring.Grant {
 		return nil
 	}
 	if found, digest, ok := g.ring.Named(name); ok && seal(digest) == sealed {
+		found.Use()
 		return found
 	}
 	return nil

@@ -18,6 +18,7 @@ type keyJSON struct {
 	Sets    []string  `json:"sets,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 	Created time.Time `json:"created,omitzero"`
+	Used    time.Time `json:"used,omitzero"`  // last, since the process began
 	File    bool      `json:"file,omitempty"` // of the configuration file
 	Expired bool      `json:"expired,omitempty"`
 	Secret  string    `json:"secret,omitempty"` // told once, when it is made
@@ -25,7 +26,7 @@ type keyJSON struct {
 
 func describeKey(k keyring.Listed, secret string) keyJSON {
 	return keyJSON{
-		Name: k.Name, Verbs: k.Verbs, Fleets: k.Fleets, Sets: k.Sets, Expires: k.Expires, Created: k.Created,
+		Name: k.Name, Verbs: k.Verbs, Fleets: k.Fleets, Sets: k.Sets, Expires: k.Expires, Created: k.Created, Used: k.Used,
 		File: k.File, Expired: k.Expired, Secret: secret,
 	}
 }

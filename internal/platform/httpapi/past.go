@@ -13,9 +13,12 @@ import (
 	"strconv"
 	"time"
 
+	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
+	"paddock/internal/platform/httpapi/samples"
+	"paddock/internal/platform/lookup"
 )
 
 const (
@@ -27,6 +30,13 @@ const (
 	nextHeader = "Paddock-Next"
 
 	defaultVisits = 1000
+
+	// defaultEvery and defaultBack are the defaults of GET /v1/positions, in milliseconds, and
+	// longestPeriod is the longest time between its from and to: a day when clocks go back.
+	defaultEvery  = track.Millis(10_000)
+	defaultBack   = track.Millis(600_000)
+	longestPeriod = 25 * time.Hour
+	defaultSample = 50_000
 )
 
 // past returns the history, with what was accepted before the request.
@@ -112,6 +122,101 @@ func (a *API) objectsAt(w http.ResponseWriter, r *http.Request, q url.Values, fl
 		})
 	}
 	return writeJSON(w, http.StatusOK, &page)
+}
+
+// getPositions answers the positions of many objects within a time, or at one, thinned.
+func (a *API) getPositions(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "at", "from", "to", "every", "back", "bbox", "fleet", "object", "limit", "after")
+	if err != nil {
+		return err
+	}
+	s := history.Sampling{Every: defaultEvery, Back: defaultBack, Limit: defaultSample, Object: history.Object{ID: q.Get("object")}}
+	if s.Object.Fleet, err = fleetOf(r, q.Get("fleet"), ""); err != nil {
+		return err
+	}
+	if s.From, s.To, err = samplePeriod(q); err != nil {
+		return err
+	}
+	if err := duration(q, "every", time.Second, time.Hour, &s.Every); err != nil {
+		return err
+	}
+	if err := duration(q, "back", 0, 24*time.Hour, &s.Back); err != nil {
+		return err
+	}
+	area, err := lookup.ParseArea(q.Get("bbox"), "")
+	if err != nil {
+		return fail(http.StatusBadRequest, "query: %v", err)
+	}
+	if area != nil {
+		s.In = func(lon, lat float64) bool { return area.Contains(geometry.Point{Lon: lon, Lat: lat}) }
+	}
+	if text := q.Get("limit"); text != "" {
+		if s.Limit, err = count("limit", text, maxFixes); err != nil {
+			return err
+		}
+	}
+	after, err := base64.RawURLEncoding.DecodeString(q.Get("after"))
+	if err != nil {
+		return fail(http.StatusBadRequest, "query: after is not the next of an earlier answer")
+	}
+	s.After = string(after)
+	h, err := a.past(r)
+	if err != nil {
+		return err
+	}
+	l := a.memory.Lease()
+	defer l.Release()
+	mostOfOne := int(s.To-s.From)/int(s.Every) + 2
+	if !l.Hold(samples.Size(s.Limit + mostOfOne)) {
+		return fail(http.StatusServiceUnavailable, "too many large requests and answers at once")
+	}
+	page := samples.Begin(s.From, s.To, s.Every)
+	if q.Get("at") != "" {
+		page = samples.Begin(s.To-1, s.To-1, 0)
+	}
+	next, err := h.Sample(r.Context(), s, page.Add)
+	if err != nil {
+		return err
+	}
+	next = base64.RawURLEncoding.EncodeToString([]byte(next))
+	if next != "" {
+		w.Header().Set(nextHeader, next)
+	}
+	return answer(w, "application/json", page.End(next))
+}
+
+// samplePeriod reads from and to, or at: the time that ends behind that instant, and has begun.
+func samplePeriod(q url.Values) (from, to track.Millis, err error) {
+	if q.Get("at") != "" {
+		if q.Get("from")+q.Get("to")+q.Get("every") != "" {
+			return 0, 0, fail(http.StatusBadRequest, "query: at goes without from, to and every")
+		}
+		at, err := instant(q, "at", 0)
+		return at + 1, at + 1, err
+	}
+	for _, name := range []string{"from", "to"} {
+		if q.Get(name) == "" {
+			return 0, 0, fail(http.StatusBadRequest, "query: %s missing: give from and to, or at", name)
+		}
+	}
+	if from, to, err = period(q); err == nil && to-from > track.Millis(longestPeriod.Milliseconds()) {
+		err = fail(http.StatusBadRequest, "query: to is more than 25 hours behind from: ask for one day after another")
+	}
+	return from, to, err
+}
+
+// duration reads a parameter that is a duration within bounds. Without it, the value stays.
+func duration(q url.Values, name string, least, most time.Duration, value *track.Millis) error {
+	text := q.Get(name)
+	if text == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < least || d > most {
+		return fail(http.StatusBadRequest, "query: %s %.64q is not a duration from %v to %v, such as 30s or 10m", name, text, least, most)
+	}
+	*value = track.Millis(d.Milliseconds())
+	return nil
 }
 
 // pastVisitJSON is a visit in the answer of GET /v1/visits.

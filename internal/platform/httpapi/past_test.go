@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"paddock/fence"
@@ -15,6 +16,7 @@ import (
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/views"
+	"paddock/internal/process/keyring"
 )
 
 // withPast returns a history of two objects that move in and out of a fence.
@@ -83,6 +85,95 @@ func TestThePast(t *testing.T) {
 	tw.expect(tw.send(request{method: "DELETE", path: "/v1/objects/v?history=1"}), 204, "")
 	tw.problem(tw.send(request{method: "DELETE", path: "/v1/objects/v?history=1"}), 404, `no object "v" in fleet "default"`)
 	tw.problem(tw.send(request{method: "DELETE", path: "/v1/objects/v?history=2"}), 400, `query: history "2": use 0 or 1`)
+}
+
+// The fleet of some time comes in columns: in an area, of a fleet, thinned, page after page.
+func TestPositionsOfATime(t *testing.T) {
+	h := withPast(t)
+	tw := newTown(t, options{config: func(c *Config) { c.History = h }})
+	const anHour = "?from=1970-01-01T00:00:00Z&to=1970-01-01T01:00:00Z"
+	for _, c := range []struct{ query, want string }{
+		{anHour + "&every=20m&object=v", `"every_ms":1200000,"objects":[{"id":"v","fleet":"default","t":[0,1200000,2400000],"lon":[0,20,40],"lat":[5,5,5],"speed":[2.5,2.5,2.5]}]}`},
+		{"?from=1970-01-01T00:09:30Z&to=1970-01-01T00:11:30Z&object=w", `"objects":[{"id":"w","fleet":"default","t":[-30000,30000,90000],"lon":[9,10,11],"lat":[5,5,5],`},
+		{"?from=1970-01-01T00:09:30Z&to=1970-01-01T00:09:59Z&back=0s", `"objects":[]}`},
+		{"?from=1970-01-01T00:20:00Z&to=1970-01-01T00:21:00Z&bbox=19.5,4,20.5,6&limit=1", `"objects":[{"id":"v","fleet":"default","t":[-60000,0],`},
+		{anHour + "&bbox=70,4,80,6", `"objects":[]}`},
+		{"?at=1970-01-01T00:10:30Z", `{"from":"1970-01-01T00:10:30.000Z","to":"1970-01-01T00:10:30.000Z","every_ms":0,"objects":[{"id":"v","fleet":"default","t":[-30000],"lon":[10],"lat":[5],"speed":[2.5]},{"id":"w",`},
+		{"?at=1970-01-01T00:10:00Z&back=1s", `"t":[0],"lon":[10]`},
+		{"?at=1970-01-01T01:30:00Z", `"objects":[]}`},
+		{"?at=1970-01-01T01:30:00Z&back=40m&fleet=default", `"t":[-1860000],"lon":[59]`},
+		{"?at=1970-01-01T00:10:00Z&fleet=none", `"objects":[]}`},
+	} {
+		r := tw.get("/v1/positions" + c.query)
+		if tw.expect(r, 200, ""); !strings.Contains(string(r.body), c.want) {
+			t.Errorf("%s: %s, want %s", c.query, r.body, c.want)
+		}
+	}
+	type page struct{ Next string }
+	r := tw.get("/v1/positions" + anHour + "&limit=60")
+	next := decode[page](tw, r).Next
+	if next == "" || r.header.Get("Paddock-Next") != next || strings.Contains(string(r.body), `"w"`) {
+		t.Fatalf("the first page is %s", r.body)
+	}
+	r = tw.get("/v1/positions" + anHour + "&limit=60&after=" + next)
+	if decode[page](tw, r).Next != "" || !strings.Contains(string(r.body), `"w"`) || strings.Contains(string(r.body), `"v"`) {
+		t.Errorf("the second page is %s", r.body)
+	}
+	for query, detail := range map[string]string{
+		"":                            "query: from missing: give from and to, or at",
+		"?from=1970-01-01T00:00:00Z":  "query: to missing: give from and to, or at",
+		anHour + "&every=1ms":         `query: every "1ms" is not a duration from 1s to 1h0m0s, such as 30s or 10m`,
+		anHour + "&back=48h":          `query: back "48h" is not a duration from 0s to 24h0m0s, such as 30s or 10m`,
+		anHour + "&at=now":            "query: at goes without from, to and every",
+		anHour + "&bbox=1,2,3":        "",
+		anHour + "&after=%25":         "query: after is not the next of an earlier answer",
+		"?at=yesterday":               "",
+		anHour + "&limit=1000000":     "",
+		anHour + "&bbox=13,52,14,152": "",
+		"?from=1970-01-01T00:00:00Z&to=1970-02-01T00:00:00Z": "query: to is more than 25 hours behind from: ask for one day after another",
+	} {
+		r := tw.get("/v1/positions" + query)
+		if tw.expect(r, 400, ""); detail != "" {
+			tw.problem(r, 400, detail)
+		}
+	}
+	if used := tw.api.memory.Used(); used != 0 {
+		t.Errorf("%d bytes are held for no answer", used)
+	}
+	tw = newTown(t, options{})
+	tw.problem(tw.get("/v1/positions?at=1970-01-01T00:10:00Z"), 404, "no past is kept: start the server with a data directory (--data DIR)")
+}
+
+// A key for some fleets reads the past of these alone.
+func TestPositionsOfAKey(t *testing.T) {
+	h := withPast(t)
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	t.Cleanup(ring.Close)
+	for name, fleets := range map[string][]string{"one": {"taxis"}, "two": {"taxis", "default"}, "all": nil} {
+		must(t, ring.Add(keyring.Key{Name: name, SHA256: keyring.DigestOf(name), Verbs: []string{"objects:read"}, Fleets: fleets}))
+	}
+	must(t, ring.Add(keyring.Key{Name: "writer", SHA256: keyring.DigestOf("writer"), Verbs: []string{"positions:write"}}))
+	tw := newTown(t, options{config: func(c *Config) { c.History, c.Keys, c.KeyRequired = h, ring, true }})
+	const at = "/v1/positions?at=1970-01-01T00:10:00Z"
+	for _, c := range []struct {
+		key, query string
+		status     int
+		want       string
+	}{
+		{"one", "", 200, `"objects":[]`},
+		{"one", "&fleet=default", 403, "default"},
+		{"two", "", 400, "fleet missing"},
+		{"two", "&fleet=default", 200, `"id":"w"`},
+		{"all", "", 200, `"id":"w"`},
+		{"writer", "", 403, "objects:read"},
+		{"none", "", 401, ""},
+	} {
+		r := tw.get(at+c.query, "Authorization", "Bearer "+c.key)
+		if r.status != c.status || !strings.Contains(string(r.body), c.want) {
+			t.Errorf("%s%s: %d %s", c.key, c.query, r.status, r.body)
+		}
+	}
 }
 
 // No position that is left out is further from the line than the tolerance, and the ends remain.

@@ -47,9 +47,9 @@ func TestRefusedPositions(t *testing.T) {
 	tw.problem(tw.post("/v1/positions?fleets=x", `{}`), 400, `query: unknown parameter "fleets": use fleet, id_property, time_property`)
 	tw.problem(tw.post("/v1/positions?fleet="+strings.Repeat("x", 257), `{}`), 400, "query: fleet: 257 bytes, the limit is 256")
 	tw.problem(tw.post("/v1/positions?fleet=%FF", `{}`), 400, "query: fleet: not valid UTF-8")
-	r := tw.get("/v1/positions")
-	tw.problem(r, 405, "this path takes POST")
-	if r.header.Get("Allow") != "POST" {
+	r := tw.send(request{method: "PUT", path: "/v1/positions"})
+	tw.problem(r, 405, "this path takes GET, HEAD, POST")
+	if r.header.Get("Allow") != "GET, HEAD, POST" {
 		t.Errorf("Allow %q", r.header.Get("Allow"))
 	}
 }

@@ -79,7 +79,7 @@ func TestPathsAndMethods(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.Gofence = gofence.New(c.Catalog, gofence.Options{}) }})
 	for path, allow := range map[string]string{
 		"/v1/sets": "GET, HEAD", "/v1/sets/squares": "DELETE, GET, HEAD, POST, PUT", "/v1/sets/squares/fences/a": "DELETE, GET, HEAD, PUT",
-		"/v1/search": "GET, HEAD, POST", "/v1/positions": "POST", "/v1/objects": "GET, HEAD", "/v1/objects/v": "DELETE, GET, HEAD",
+		"/v1/search": "GET, HEAD, POST", "/v1/positions": "GET, HEAD, POST", "/v1/objects": "GET, HEAD", "/v1/objects/v": "DELETE, GET, HEAD",
 		"/v1/events": "GET, HEAD", "/v1/live": "GET, HEAD", "/v1/openapi.json": "GET, HEAD",
 	} {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"} {

@@ -28,3 +28,15 @@ func (a *API) operateSink(operation string) handler {
 		return writeJSON(w, http.StatusOK, shown)
 	}
 }
+
+// getSinkAttempts lists the last attempts of a sink.
+func (a *API) getSinkAttempts(w http.ResponseWriter, r *http.Request) error {
+	if a.cfg.Sinks == nil {
+		return fail(http.StatusNotFound, "there are no sinks here")
+	}
+	list, err := a.cfg.Sinks.LastAttempts(r.PathValue("id"))
+	if err != nil {
+		return fail(http.StatusNotFound, "%v; GET /v1/sinks lists them", err)
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"attempts": list})
+}

@@ -34,6 +34,8 @@ func TestSinks(t *testing.T) {
 		t.Errorf("%d: %s", r.status, r.body)
 	}
 	tw.expect(tw.post("/v1/sinks/archive/retry", ""), 200, "")
+	tw.expect(tw.get("/v1/sinks/archive/attempts"), 200, `{"attempts":[]}`)
+	tw.problem(tw.get("/v1/sinks/other/attempts"), 404, `no such sink: "other"; GET /v1/sinks lists them`)
 	tw.problem(tw.post("/v1/sinks/other/retry", ""), 404, `no such sink: "other"; GET /v1/sinks lists them`)
 }
 
@@ -42,5 +44,6 @@ func TestNoSinks(t *testing.T) {
 	tw := newTown(t, options{})
 	tw.expect(tw.get("/v1/sinks"), 200, `{"sinks":[]}`)
 	tw.problem(tw.post("/v1/sinks/a/retry", ""), 404, "there are no sinks here")
+	tw.problem(tw.get("/v1/sinks/a/attempts"), 404, "there are no sinks here")
 	tw.problem(tw.get("/v1/webhooks"), 404, "there are no webhooks here")
 }

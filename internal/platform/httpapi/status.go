@@ -1,45 +1,91 @@
 package httpapi
 
 import (
+	"bytes"
 	_ "embed"
+	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 	"slices"
 	"strings"
+
+	"rsc.io/qr"
 
 	"paddock/internal/platform/doctor"
 	"paddock/internal/process/keyring"
 )
 
 const (
-	defaultTunnels = 100
-	// maxTunnels bounds each kind, which keeps an answer below 2 MB with 32 names of 253 bytes a
-	// client.
-	maxTunnels = 200
+	defaultLines = 100
+	// maxLines bounds each kind of line of an overview. Of the tunnel it keeps an answer below 2 MB
+	// with 32 names of 253 bytes a client.
+	maxLines = 200
 	// maxFind is longer than any name.
 	maxFind = 256
+	// maxQR bounds the text of a QR code, in bytes.
+	maxQR = 1024
 )
 
-// getTunnel answers with the state of the tunnel's server.
-func (a *API) getTunnel(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "find", "limit")
+// overview returns the handler that answers with the state of a service. Without one it says none.
+func (a *API) overview(state func(find string, most int) any, none string) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		q, err := params(r, "find", "limit")
+		if err != nil {
+			return err
+		}
+		most := defaultLines
+		if s := q.Get("limit"); s != "" {
+			if most, err = count("limit", s, maxLines); err != nil {
+				return err
+			}
+		}
+		find := q.Get("find")
+		switch {
+		case len(find) > maxFind:
+			return fail(http.StatusBadRequest, "query: find has more than %d bytes", maxFind)
+		case state == nil:
+			return fail(http.StatusNotFound, "%s", none)
+		}
+		return writeJSON(w, http.StatusOK, state(find, most))
+	}
+}
+
+// postQR answers with the QR code of a text, as rows of modules: 1 is black. The text is in the
+// body, because an address for phones has a key in it, and URLs are logged.
+func (a *API) postQR(w http.ResponseWriter, r *http.Request) error {
+	l := a.memory.Lease()
+	defer l.Release()
+	body, err := a.readBody(w, r, l)
 	if err != nil {
 		return err
 	}
-	most := defaultTunnels
-	if s := q.Get("limit"); s != "" {
-		if most, err = count("limit", s, maxTunnels); err != nil {
-			return err
+	var given struct {
+		Text string `json:"text"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&given); err != nil {
+		return fail(http.StatusBadRequest, "body: %v", err)
+	}
+	if given.Text == "" || len(given.Text) > maxQR {
+		return fail(http.StatusBadRequest, "body: text: want 1 to %d bytes, not %d", maxQR, len(given.Text))
+	}
+	code, err := qr.Encode(given.Text, qr.M)
+	if err != nil {
+		return fail(http.StatusBadRequest, "body: text: %v", err)
+	}
+	rows := make([]string, code.Size)
+	for y := range rows {
+		row := bytes.Repeat([]byte("0"), code.Size)
+		for x := range row {
+			if code.Black(x, y) {
+				row[x] = '1'
+			}
 		}
+		rows[y] = string(row)
 	}
-	find := q.Get("find")
-	switch {
-	case len(find) > maxFind:
-		return fail(http.StatusBadRequest, "query: find has more than %d bytes", maxFind)
-	case a.cfg.Tunnel == nil:
-		return fail(http.StatusNotFound, "there is no tunnel here: the file that paddock up was given has no section tunnel")
-	}
-	return writeJSON(w, http.StatusOK, a.cfg.Tunnel(find, most))
+	w.Header().Set("Cache-Control", "no-store")
+	return writeJSON(w, http.StatusOK, map[string]any{"rows": rows})
 }
 
 // getDoctor answers with what the platform finds about itself.
@@ -70,6 +116,28 @@ func (a *API) getDoctor(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusServiceUnavailable, "other examinations are under way: %v", err)
 	}
 	return writeJSON(w, http.StatusOK, report)
+}
+
+// getBugReport answers with an archive for a bug report.
+func (a *API) getBugReport(w http.ResponseWriter, r *http.Request) error {
+	q, err := params(r, "positions")
+	if err != nil {
+		return err
+	}
+	if s := q.Get("positions"); s != "" && s != "0" && s != "1" {
+		return fail(http.StatusBadRequest, "query: positions %.64q: use 0 or 1", s)
+	}
+	if a.cfg.BugReport == nil {
+		return fail(http.StatusNotFound, "there is no bug report here")
+	}
+	var archive bytes.Buffer // of some bounded files, packed
+	if err := a.cfg.BugReport(r.Context(), &archive, q.Get("positions") == "1"); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/gzip")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(archive.Bytes()) // the client may be gone
+	return nil
 }
 
 // openAPI describes /v1: OpenAPI 3.1. A test checks real answers against it.

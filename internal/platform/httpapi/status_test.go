@@ -35,3 +35,34 @@ func TestTunnel(t *testing.T) {
 		t.Errorf("without a tunnel: %d %s", r.status, r.body)
 	}
 }
+
+// Without a bus or a wire door there is nothing to tell of it.
+func TestNoOverviews(t *testing.T) {
+	tw := newTown(t, options{})
+	tw.problem(tw.get("/v1/bus"), 404, "there is no bus here")
+	tw.problem(tw.get("/v1/wire"), 404, "there is no wire door here")
+}
+
+// A QR code has three finders in its corners, and a text that is in the body alone. A text that no
+// code can hold is refused.
+func TestQR(t *testing.T) {
+	tw := newTown(t, options{})
+	r := tw.post("/v1/qr", `{"text":"https://paddock.example/in/osmand/KEY"}`)
+	var code struct{ Rows []string }
+	must(t, json.Unmarshal(r.body, &code))
+	finder := []string{"1111111", "1000001", "1011101", "1011101", "1011101", "1000001", "1111111"}
+	size := len(code.Rows)
+	if r.status != 200 || size < 21 {
+		t.Fatalf("%d: %s", r.status, r.body)
+	}
+	for i, want := range finder {
+		for _, got := range []string{code.Rows[i][:7], code.Rows[i][size-7:], code.Rows[size-7+i][:7]} {
+			if got != want {
+				t.Errorf("line %d of a finder is %s, not %s", i, got, want)
+			}
+		}
+	}
+	tw.problem(tw.post("/v1/qr", `{"text":""}`), 400, "body: text: want 1 to 1024 bytes, not 0")
+	tw.problem(tw.post("/v1/qr", `{"text":"`+strings.Repeat("x", 1025)+`"}`), 400, "body: text: want 1 to 1024 bytes, not 1025")
+	tw.problem(tw.post("/v1/qr", `{"url":"x"}`), 400, `body: json: unknown field "url"`)
+}

@@ -126,6 +126,15 @@ func (a *API) getDeadLetters(w http.ResponseWriter, r *http.Request, all *hooks.
 	return writeJSON(w, http.StatusOK, list)
 }
 
+// getAttempts lists the last attempts of a webhook.
+func (a *API) getAttempts(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
+	list, err := all.LastAttempts(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"attempts": list})
+}
+
 func (a *API) replayDeadLetter(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
 	shown, err := all.ReplayLetter(r.Context(), r.PathValue("id"), r.PathValue("cursor"))
 	return tellWebhook(w, shown, err)

@@ -366,20 +366,14 @@ func (p *Pipeline) Settle() error {
 	return p.do(&request{pending: pd}, done)
 }
 
-// Waiting returns the number of positions that were passed in and are in no record yet, and of the
-// partitions that have postponed work.
-func (p *Pipeline) Waiting() (positions, partitions int) {
+// Waiting returns the number of positions that were passed in and are in no record yet.
+func (p *Pipeline) Waiting() (positions int) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, r := range p.waiting {
 		positions += len(r.pending.batch.Positions)
 	}
-	p.mu.Unlock()
-	for _, t := range p.partitions {
-		if t.due.Load() == dueNow {
-			partitions++
-		}
-	}
-	return positions, partitions
+	return positions
 }
 
 // stage makes the present fences available to the next record.

@@ -89,6 +89,7 @@ func (a *API) grant(c *wire.Conn) *keyring.Grant {
 		return a.anyone // of the extension, or one that proves nothing where nothing is required
 	}
 	if g, _, ok := a.cfg.Keys.Named(who.Name); ok {
+		g.Use()
 		return g
 	}
 	if a.cfg.Token == "" {

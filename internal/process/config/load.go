@@ -169,6 +169,28 @@ func (c *Config) Differences(other *Config) (keys []string) {
 	return keys
 }
 
+// Value is a key with its value, as a text without secrets.
+type Value struct {
+	Key, Text string
+	Place     string // of the value; "" is the default
+}
+
+// Values lists all keys in the order of the structs, and behind them the keys of a file alone
+// that were given. The values of the latter are not told.
+func (c *Config) Values() (all []Value) {
+	known := map[string]bool{}
+	for _, s := range settings(c) {
+		known[s.key] = true
+		all = append(all, Value{s.key, fmt.Sprint(reflect.ValueOf(s.field).Elem()), c.origins[s.key]})
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.origins)) {
+		if !known[key] {
+			all = append(all, Value{key, "(given)", c.origins[key]})
+		}
+	}
+	return all
+}
+
 // sections lists the sections, in the order of the struct.
 func sections(known []setting) (names []string) {
 	for _, s := range known {

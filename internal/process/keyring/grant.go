@@ -5,12 +5,14 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
+	"time"
 )
 
 // ErrEnded tells a client that is served for a key that the grant of the key has ended.
 var ErrEnded = errors.New("the key is not valid any more")
 
-// Grant is what a presented key permits. It never changes; it ends. Its methods are safe for
+// Grant is what a presented key permits. That never changes; it ends. Its methods are safe for
 // concurrent use.
 type Grant struct {
 	name   string
@@ -19,6 +21,7 @@ type Grant struct {
 	sets   names
 	ctx    context.Context // until the grant ends
 	end    context.CancelFunc
+	used   atomic.Int64 // Unix seconds of the last use; 0: none
 }
 
 // names are the fleets or sets that a key is for. Without any it is for all.
@@ -63,6 +66,13 @@ func (g *Grant) Name() string {
 		return "anyone"
 	}
 	return g.name
+}
+
+// Use notes that the key is used now, to the second.
+func (g *Grant) Use() {
+	if now := time.Now().Unix(); g.used.Load() != now { // most uses share their second, and no cache line is written
+		g.used.Store(now)
+	}
 }
 
 // Can reports whether the key permits one of these verbs.

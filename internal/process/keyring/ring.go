@@ -167,6 +167,7 @@ func (r *Ring) Find(secret string) *Grant {
 	if e == nil || subtle.ConstantTimeCompare(digest[:], e.key.SHA256[:]) != 1 || e.grant.HasEnded() {
 		return nil
 	}
+	e.grant.Use()
 	return e.grant
 }
 
@@ -188,6 +189,7 @@ type Listed struct {
 	Key
 	File    bool // of the configuration file
 	Expired bool
+	Used    time.Time // to the second; zero: not since the process began
 }
 
 // List returns the keys by their names.
@@ -209,7 +211,13 @@ func (r *Ring) Get(name string) (Listed, bool) {
 	return listed(e), true
 }
 
-func listed(e *entry) Listed { return Listed{Key: e.key, File: e.filed, Expired: e.grant.HasEnded()} }
+func listed(e *entry) Listed {
+	l := Listed{Key: e.key, File: e.filed, Expired: e.grant.HasEnded()}
+	if used := e.grant.used.Load(); used != 0 {
+		l.Used = time.Unix(used, 0).UTC()
+	}
+	return l
+}
 
 // Administrators reports whether a valid key has the verb admin.
 func (r *Ring) Administrators() bool { return administrators(r.now().keys) }
@@ -285,6 +293,9 @@ func (r *Ring) change(name string, f func(old *entry) (*entry, error)) error {
 	}
 	next := maps.Clone(now.keys)
 	delete(next, name)
+	if e != nil && old != nil {
+		e.grant.used.Store(old.grant.used.Load())
+	}
 	if e != nil {
 		err = admit(next, e)
 		next[name] = e

@@ -195,3 +195,35 @@ func TestSecrets(t *testing.T) {
 		t.Error("a context without a grant permits something")
 	}
 }
+
+// The last use of a key is that of its secret, and stays when the key is changed.
+func TestLastUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, err := Open(nil)
+		must(t, err)
+		must(t, r.Add(key("acme", "a", "lookup")))
+		used := func() time.Time {
+			listed, _ := r.Get("acme")
+			return listed.Used
+		}
+		r.Find("x")
+		if _, _, ok := r.Named("acme"); !ok || !used().IsZero() {
+			t.Errorf("used at %v, before its secret was presented", used())
+		}
+		r.Find("a")
+		first := used()
+		if want := time.Now().UTC().Truncate(time.Second); !first.Equal(want) {
+			t.Errorf("used at %v, not %v", first, want)
+		}
+		time.Sleep(time.Minute)
+		must(t, r.Edit("acme", func(k *Key) error { k.Sets = []string{"s"}; return nil }))
+		if !used().Equal(first) {
+			t.Errorf("used at %v after a change, not %v", used(), first)
+		}
+		r.Find("a")
+		if got := used(); !got.Equal(first.Add(time.Minute)) {
+			t.Errorf("used at %v, a minute after %v", got, first)
+		}
+		r.Close()
+	})
+}

@@ -28,7 +28,7 @@ export function element(id: string): HTMLElement {
 
 /** Builds the frame. Without an entry there is no other page, and so no navigation. */
 export function createFrame(entry: PageEntry | null, label: string): Frame {
-  const figures = h("div", { class: "bar-figures" });
+  const figures = h("div", { class: "bar-figures" }, entry?.about === undefined ? null : h("p", { class: "bar-about" }, entry.about));
   const end = h("div", { class: "bar-end" });
   const brand = h("div", { class: "brand" }, mark(), h("span", { class: "brand-name" }, "Paddock"), h("h1", { class: "page-name" }, label));
   if (entry) {

@@ -420,6 +420,10 @@ class MapView implements MapActions {
     return [lng, lat];
   }
 
+  get gl(): GLMap {
+    return this.#map;
+  }
+
   statistics(): MapStatistics {
     return {
       labels: this.#labels.texts,

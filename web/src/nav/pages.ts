@@ -8,18 +8,22 @@ export interface PageEntry {
   name: string;
   label: string;
   icon: IconName;
+  /** What it shows, for the bar where that has no figures. */
+  about?: string;
   /** It begins a group. */
   first?: boolean;
 }
 
 export const pages: readonly PageEntry[] = [
   { name: "", label: "Map", icon: "map" },
-  { name: "sets", label: "Sets", icon: "layers", first: true },
-  { name: "rules", label: "Rules", icon: "rule" },
-  { name: "webhooks", label: "Webhooks", icon: "hook" },
-  { name: "keys", label: "Keys", icon: "key" },
-  { name: "devices", label: "Devices", icon: "phone" },
-  { name: "tunnel", label: "Tunnel", icon: "tunnel", first: true },
+  { name: "sets", label: "Sets", icon: "layers", about: "Fences by set, the files that they come from, and what is wrong in them", first: true },
+  { name: "rules", label: "Rules", icon: "rule", about: "What is told of which objects and fences" },
+  { name: "webhooks", label: "Webhooks", icon: "hook", about: "Where events are sent, and whether they arrive" },
+  { name: "keys", label: "Keys", icon: "key", about: "What each key may do, and what was changed with it" },
+  { name: "devices", label: "Devices", icon: "phone", about: "What came through each door, and what was turned away" },
+  { name: "bus", label: "Bus", icon: "bus", first: true },
+  { name: "wire", label: "Wire", icon: "wire" },
+  { name: "tunnel", label: "Tunnel", icon: "tunnel" },
 ];
 
 /** The entry of the page at a path. Null: the path names none, as that of a server of tunnels alone. */

@@ -1,10 +1,11 @@
 // The page of the tunnel: builds it, and polls the server's state.
 
 import { fetchTunnel, type Tunnel } from "../api";
-import { fill, h, icon, setText, type Child } from "../dom";
+import { fill, h, setText, type Child } from "../dom";
 import { formatBytes, formatCount } from "../format";
 import { createBanner } from "../frame/banner";
 import type { Frame } from "../frame/frame";
+import { countText, createFind, overviewCard as card } from "../frame/overview";
 import { Poll } from "../live/poll";
 import { createFigureList, type FigureSpec } from "../ui/figure";
 import { createBounds } from "./bounds";
@@ -33,39 +34,6 @@ const specs: FigureSpec<Seen>[] = [
   { label: "queued", title: "Requests that wait for room", value: ({ figures }) => figures.queued, format: formatCount, fault: true },
   { label: "away", title: "Tunnels whose clients are away", value: ({ figures }) => figures.away, format: formatCount, fault: true },
 ];
-
-/** A card with a heading, of which the count can change. */
-function card(title: string, ...content: Node[]): { element: HTMLElement; count: HTMLElement } {
-  const id = `${title.toLowerCase()}-title`;
-  const count = h("span", { class: "count" });
-  const box = h("section", { class: "card tunnel-card", "aria-labelledby": id }, h("div", { class: "card-head" }, h("h2", { id }, title), count), ...content);
-  return { element: box, count };
-}
-
-/** The field that finds names; its text is in the address too. */
-function createFind(setFind: (find: string) => void): HTMLElement {
-  const input = h("input", {
-    type: "search",
-    placeholder: "Find a client or a tunnel",
-    "aria-label": "Find a client or a tunnel",
-    autocomplete: "off",
-    spellcheck: "false",
-    maxlength: 200,
-  });
-  input.value = new URLSearchParams(location.search).get("find") ?? "";
-  setFind(input.value.trim());
-  input.addEventListener("input", () => {
-    const find = input.value.trim();
-    history.replaceState(null, "", location.pathname + (find === "" ? "" : `?find=${encodeURIComponent(find)}`));
-    setFind(find);
-  });
-  return h("search", { class: "search card" }, h("label", {}, icon("search"), input));
-}
-
-/** "7", or "the first 100 of 1,234". */
-export function countText(shown: number, all: number): string {
-  return shown < all ? `the first ${formatCount(shown)} of ${formatCount(all)}` : formatCount(all);
-}
 
 function createPill(poll: Poll<Tunnel>): HTMLElement {
   const pill = h("span", { class: "pill" });
@@ -113,14 +81,13 @@ export function open(frame: Frame): void {
     find = text;
     poll.now();
   };
-  frame.page.classList.add("tunnel-page");
   frame.figures.append(figures.element);
   frame.end.append(createPill(poll));
   frame.banner.append(createBanner(poll, frame.page, noTunnel));
-  frame.main.classList.add("tunnel-main");
+  frame.main.classList.add("overview");
   frame.main.append(
-    h("div", { class: "tunnel-wide" }, createFind(setFind), clientCard.element, tunnelCard.element),
-    h("div", { class: "tunnel-side" }, card("Bounds", bounds.element).element, card("Refused", refusals.element).element),
+    h("div", { class: "overview-wide" }, createFind("Find a client or a tunnel", setFind), clientCard.element, tunnelCard.element),
+    h("div", { class: "overview-side" }, card("Bounds", bounds.element).element, card("Refused", refusals.element).element),
   );
   poll.now();
 }

@@ -1,36 +1,19 @@
-// Rates: the growth of the server's counters in a second, over the last few answers. Pure.
+// Rates: the growth of the tunnel's counters in a second, over the last few answers. Pure.
 
 import type { Tunnel } from "../api";
-
-/** Rates are over this long, so that they do not jump with each answer. */
-const spanMs = 5_000;
-
-/** Counters by name, at one moment. */
-interface Reading {
-  t: number;
-  counts: Map<string, number>;
-}
+import { Meter } from "../model/meter";
 
 export class Rates {
-  #readings: Reading[] = [];
+  readonly #meter = new Meter();
 
-  /** Takes an answer in. An answer older than the last is of another clock: everything starts over. */
+  /** Takes an answer in. */
   add(tunnel: Tunnel): void {
-    const last = this.#readings.at(-1);
-    if (tunnel.t === last?.t) return;
-    if (last && tunnel.t < last.t) this.#readings = [];
-    this.#readings.push({ t: tunnel.t, counts: counters(tunnel) });
-    while (this.#readings.length > 2 && this.#readings[1]!.t <= tunnel.t - spanMs) this.#readings.shift();
+    this.#meter.add(tunnel.t, counters(tunnel));
   }
 
-  /** A second's growth of a counter; NaN until it has been there for two answers, and when it was set back. */
+  /** A second's growth of a counter; NaN while it is unknown. */
   of(name: string): number {
-    const last = this.#readings.at(-1);
-    const value = last?.counts.get(name);
-    if (last === undefined || value === undefined) return NaN;
-    const first = this.#readings.find(({ counts }) => counts.has(name))!;
-    const grown = value - first.counts.get(name)!;
-    return first === last || grown < 0 ? NaN : (grown * 1000) / (last.t - first.t);
+    return this.#meter.of(name);
   }
 }
 

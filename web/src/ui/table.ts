@@ -5,6 +5,8 @@ import { fillKeyed, h, setText } from "../dom";
 export interface Column<T> {
   name: string;
   title?: string;
+  /** Long text: on a phone it has a line of its own. */
+  wide?: boolean;
   /** Numbers are on the right, of even width. */
   number?: boolean;
   /** What the cell says, and what it says in full when the pointer rests on it. */
@@ -47,9 +49,18 @@ export class Table<T> {
     this.element.hidden = rows.length === 0;
   }
 
+  /** Marks the row whose details are shown; "" is none. */
+  mark(key: string): void {
+    for (const [each, [first]] of this.#cells) {
+      const row = first?.parentElement;
+      if (each === key) row?.setAttribute("aria-current", "true");
+      else row?.removeAttribute("aria-current");
+    }
+  }
+
   #create(row: T): HTMLElement {
-    const cells = this.#columns.map(({ name, number, element }, i) =>
-      h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : undefined, class: number ? "number" : undefined, "data-label": name }, element?.(row)),
+    const cells = this.#columns.map(({ name, number, wide, element }, i) =>
+      h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : undefined, class: number ? "number" : wide ? "wide" : undefined, "data-label": name }, element?.(row)),
     );
     this.#cells.set(this.#key(row), cells);
     return h("tr", {}, ...cells);

@@ -124,6 +124,18 @@ func (h *Hooks) Letters(id, after string, limit int) (*Letters, error) {
 	return list, nil
 }
 
+// LastAttempts returns the last attempts of a webhook since the start of the process, the newest
+// first.
+func (h *Hooks) LastAttempts(id string) ([]deliver.Attempt, error) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	n, err := h.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return n.f.Attempts(), nil
+}
+
 // ReplayLetter delivers a dead letter again.
 func (h *Hooks) ReplayLetter(ctx context.Context, id, cursor string) (*Shown, error) {
 	return h.operate(ctx, id, "replay", func(n *entry) error {

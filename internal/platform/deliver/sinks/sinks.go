@@ -232,5 +232,18 @@ func (s *Sinks) Operate(id, operation string) (Shown, error) {
 	return Shown{}, fmt.Errorf("%w: %.64q", ErrUnknown, id)
 }
 
+// LastAttempts returns the last attempts of a sink since the start of the process, the newest
+// first. The error wraps ErrUnknown.
+func (s *Sinks) LastAttempts(id string) ([]deliver.Attempt, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, r := range s.all {
+		if r.ID == id {
+			return r.f.Attempts(), nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %.64q", ErrUnknown, id)
+}
+
 // Attempts returns the number of attempts with a verdict since the start.
 func (s *Sinks) Attempts(v deliver.Verdict) uint64 { return s.counts.Attempts(v) }
