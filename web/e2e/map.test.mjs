@@ -148,6 +148,17 @@ describe("a few fleets", () => {
         await page.getByRole("navigation", { name: "Fleet" }).getByRole("link", { name: "4 objects" }).click();
         await objectsShown(page, 4);
 
+        // What goes in and out all the time.
+        for (let i = 0; i < 8; i++) await report(server, { id: "van-1", fleet: "vans", ...(i % 2 ? c : square(7, 3)), t: t + 2_000 + i * 1000, speed: 9 });
+        await page.goto(`${server.url}?at=${middle},13`);
+        await objectsShown(page, 4);
+        await page.getByRole("navigation", { name: "Fleet" }).getByRole("link", { name: /^[1-9] flapping$/ }).click();
+        await page.getByRole("dialog").getByRole("button", { name: /van-1 .*6-3/ }).waitFor();
+        await screenshot(page, "map-flapping");
+        await page.getByRole("dialog").getByRole("button", { name: /van-1 .*6-3/ }).click();
+        await page.getByRole("heading", { name: "van-1" }).waitFor();
+        await page.keyboard.press("Escape");
+
         // Colours by fleet.
         await page.getByRole("group", { name: "Colours tell apart" }).getByRole("button", { name: "fleet" }).click();
         await page.getByRole("list", { name: "Fleets" }).getByRole("button", { name: "vans" }).waitFor();
@@ -292,8 +303,8 @@ describe("50,000 objects", () => {
         await page.waitForFunction((n) => window.paddock?.state().map?.crowd === n && window.paddock.state().map.complete, count);
         await look(page, "crowd");
         // A click on a disc comes closer.
-        const { x, y } = await page.evaluate(([lon, lat]) => window.paddock.project(lon, lat), middle);
-        for (let i = 0; i < 40 && ((await state(page)).view.at?.zoom ?? 0) < 12; i++) await page.mouse.click(x + (i % 7) * 8 - 24, y + Math.floor(i / 7) * 8 - 24);
+        const { x, y } = (await state(page)).map.cell;
+        await page.mouse.click(x, y);
         await page.waitForFunction(() => (window.paddock.state().view.at?.zoom ?? 0) > 12);
         await page.goto(`${server.url}?at=${middle},15`);
         await page.waitForFunction(() => window.paddock?.state().map?.crowd === 0 && window.paddock.state().objects.length > 10 && window.paddock.state().map.complete);

@@ -484,6 +484,12 @@ export async function fetchFence(set: string, key: string): Promise<FenceFeature
   }
 }
 
+/** Fences of a set whose id or name holds a text. */
+export async function findFences(set: string, text: string, limit: number, signal?: AbortSignal): Promise<{ id: string; properties: Properties }[]> {
+  const url = apiURL(`v1/sets/${encodeURIComponent(set)}/fences`, { text, limit, properties: "all" });
+  return (await json<{ fences: { id: string; properties: Properties }[] }>(request(url, signal))).fences;
+}
+
 /** The address of a set's vector tiles, with the places of the numbers in braces. Each version has one of its own. */
 export function tilesURL(set: string, version: string): string {
   return `${apiURL(`v1/sets/${encodeURIComponent(set)}/tiles/`)}{z}/{x}/{y}?v=${encodeURIComponent(version)}`;

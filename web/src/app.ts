@@ -51,6 +51,8 @@ export interface MapStatistics {
   labels: string[];
   /** How many objects the drawn cells of a crowd hold; 0 while each object is drawn on its own. */
   crowd: number;
+  /** Where the largest of these cells is, in CSS pixels of the map. */
+  cell: { x: number; y: number } | null;
   /** Whether there is a base map, and it is drawn. */
   basemap: boolean;
   /** The length of the drawn path to the selected event, in points. */

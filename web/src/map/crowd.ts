@@ -53,6 +53,11 @@ export class Crowd {
     return this.cells?.objects.reduce((sum, n) => sum + n, 0) ?? 0;
   }
 
+  /** The largest disc, as it was drawn last. */
+  get largest(): Disc | null {
+    return this.#discs[0] ?? null;
+  }
+
   /** The disc at a point, as it was drawn last. */
   at(x: number, y: number): Disc | null {
     // A small disc lies above a large one.

@@ -434,6 +434,7 @@ class MapView implements MapActions {
     return {
       labels: this.#labels.texts,
       crowd: this.#crowd.objects,
+      cell: this.#crowd.largest && { x: this.#crowd.largest.x, y: this.#crowd.largest.y },
       path: this.#overlay.path.length,
       basemap: this.#ground.drawn,
       complete: this.#fences.complete && this.#map.areTilesLoaded(),
