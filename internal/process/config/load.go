@@ -186,7 +186,6 @@ func Reloads(key string) bool {
 	return err == nil && s.reloads
 }
 
-
 // Value is a key with its value, as a text without secrets.
 type Value struct {
 	Key, Text string
