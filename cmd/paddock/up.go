@@ -140,8 +140,8 @@ func (u *upCmd) rereader(c *console, flags map[string]string, started config.Con
 		r := &platform.Reread{
 			Keys: slices.Concat(own, again.Access.Keys), Sources: other.sources, Webhooks: other.webhooks, Sinks: other.sinks,
 			Config: again, Bus: other.bus,
-			Restart: slices.DeleteFunc(started.Differences(again), func(key string) bool {
-				return strings.HasPrefix(key, "bus.") // the bus reads its section itself
+			Restart: slices.DeleteFunc(started.Restarts(again, ""), func(key string) bool {
+				return strings.HasPrefix(key, "bus.") // the bus refuses its section itself
 			}),
 		}
 		if other.tunnel != nil && !tunnel {

@@ -186,11 +186,10 @@ func (p *Platform) reloadBus(cfg *config.Config, file *busd.Settings) error {
 	if err != nil {
 		return err
 	}
-	switch was, now := p.busNow.config.Bus, cfg.Bus; {
-	case was.Listen != now.Listen:
-		return cfg.Fault("bus.listen", errRestart)
-	case was.MaxPayload != now.MaxPayload: // answers to requests have its size
-		return cfg.Fault("bus.max_payload", errRestart)
+	changed := p.busNow.config.Restarts(cfg, "bus")
+	switch {
+	case len(changed) > 0:
+		return cfg.Fault(changed[0], errRestart)
 	case p.busNow.file.Clone().HTTP != file.Clone().HTTP:
 		return cfg.Fault(monitorKey(cfg), errRestart)
 	}

@@ -26,7 +26,8 @@ import (
 // ErrInvalid is wrapped by every error about a setting.
 var ErrInvalid = errors.New("invalid configuration")
 
-// Config is the platform's whole configuration. It does not change after Load.
+// Config is the platform's whole configuration. It does not change after Load. A running platform
+// takes over another value of a field with the tag reload; a change of any other takes a restart.
 type Config struct {
 	Data    Data    `yaml:"data"`
 	Journal Journal `yaml:"journal"`
@@ -134,15 +135,15 @@ type Access struct {
 
 // Bus holds the settings of the message broker for NATS clients.
 type Bus struct {
-	Listen         string        `yaml:"listen"`          // host:port; beyond loopback only with credentials
-	User           string        `yaml:"user"`            // with Password; "" requires none
-	Password       Secret        `yaml:"password"`        //
-	Token          Secret        `yaml:"token"`           // instead of User and Password
-	MaxConnections int           `yaml:"max_connections"` // open at once
-	MaxPayload     Size          `yaml:"max_payload"`     // of one message with its headers
-	MaxPending     Size          `yaml:"max_pending"`     // queued for one connection before it is closed
-	PingInterval   time.Duration `yaml:"ping_interval"`   // without traffic before the server pings a client
-	WriteDeadline  time.Duration `yaml:"write_deadline"`  // for one write to a client before it is closed
+	Listen         string        `yaml:"listen"`                       // host:port; beyond loopback only with credentials
+	User           string        `yaml:"user" reload:"yes"`            // with Password; "" requires none
+	Password       Secret        `yaml:"password" reload:"yes"`        //
+	Token          Secret        `yaml:"token" reload:"yes"`           // instead of User and Password
+	MaxConnections int           `yaml:"max_connections" reload:"yes"` // open at once
+	MaxPayload     Size          `yaml:"max_payload"`                  // of one message with its headers
+	MaxPending     Size          `yaml:"max_pending" reload:"yes"`     // queued for one connection before it is closed
+	PingInterval   time.Duration `yaml:"ping_interval" reload:"yes"`   // without traffic before the server pings a client
+	WriteDeadline  time.Duration `yaml:"write_deadline" reload:"yes"`  // for one write to a client before it is closed
 
 	// Users reports that the keys of the section that only a file has require credentials of all
 	// clients.

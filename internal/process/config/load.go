@@ -132,8 +132,9 @@ func envName(key string) string {
 
 // setting is one field of a Config.
 type setting struct {
-	key   string // "http.listen"
-	field any    // pointer to it
+	key     string // "http.listen"
+	field   any    // pointer to it
+	reloads bool   // see Reloads
 }
 
 // settings lists the fields of c in the order of the structs.
@@ -151,6 +152,8 @@ func settings(c *Config) (all []setting) {
 			all = append(all, setting{
 				key:   section.Tag.Get("yaml") + "." + section.Type.Field(j).Tag.Get("yaml"),
 				field: root.Field(i).Field(j).Addr().Interface(),
+
+				reloads: section.Type.Field(j).Tag.Get("reload") != "",
 			})
 		}
 	}
@@ -167,6 +170,20 @@ func (c *Config) Differences(other *Config) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// Restarts returns the keys of a section whose values differ from those of another configuration,
+// and that a running platform does not take over. "" stands for all sections.
+func (c *Config) Restarts(other *Config, section string) []string {
+	return slices.DeleteFunc(c.Differences(other), func(key string) bool {
+		return Reloads(key) || section != "" && !strings.HasPrefix(key, section+".")
+	})
+}
+
+// Reloads reports whether a running platform takes over another value of a key.
+func Reloads(key string) bool {
+	s, err := find(settings(Default()), key)
+	return err == nil && s.reloads
 }
 
 // Value is a key with its value, as a text without secrets.

@@ -31,26 +31,32 @@ type Redactor struct {
 // secretNames are the names of fields and parameters whose values are secret.
 const secretNames = `key|token|secrets?|password|passwd|pass|pwd|passphrase|signature|sig|api_?key|access_?token|auth_?token|client_?secret|authorization|credentials|seed|cookie`
 
-// patterns are texts that have the form of a secret. $1 is what stays
-// before it, and $2 what stays behind it.
-var patterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?-----END [A-Z ]*PRIVATE KEY-----`),
-	regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s"'\\]+(@)`),                                   // the credentials of a URL
-	regexp.MustCompile(`(/in/[a-z]+/)[^/?\s"'\\]+`),                                                     // the key in a device's address
-	regexp.MustCompile(`(https?://[^/\s"'\\?]+/(?:services|hooks?|webhooks?|api/webhooks)/)[^\s"'\\]+`), // such addresses are secrets
-	regexp.MustCompile(`(?i)((?:^|[?&;\s"'({,])(?:` + secretNames + `)=)[^&\s"',;)}\\]+`),
-	regexp.MustCompile(`(?i)(\\?"(?:` + secretNames + `)\\?"\s*:\s*\\?")[^"\\]+`),
-	regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}`),
-	regexp.MustCompile(`(\bpdk_)[A-Za-z0-9_-]{8,}`),
-	regexp.MustCompile(`(\bwhsec_)[A-Za-z0-9+/=]{8,}`),
-	regexp.MustCompile(`(\bS[UAOC])[A-Z2-7]{56}\b`), // seeds of nkeys
-	regexp.MustCompile(`(\$2[abxy]\$)[0-9]{2}\$[./A-Za-z0-9]{53}`),
+// form is a form of texts. $1 is what stays before the text, and $2 what stays behind it.
+type form struct {
+	needs string // a part of each such text: without it the pattern is not tried; "": it always is
+	*regexp.Regexp
 }
 
-// places are texts that have the form of coordinates.
-var places = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)(\\?"?\b(?:lat|lon|lng|long|latitude|longitude)\b\\?"?\s*[:=]\s*)-?[0-9]+(?:\.[0-9]+)?`),
-	regexp.MustCompile(`(\[?\s*)-?[0-9]{1,3}\.[0-9]{3,}\s*,\s*-?[0-9]{1,3}\.[0-9]{3,}`),
+// patterns are the forms of secrets.
+var patterns = []form{
+	{`PRIVATE KEY`, regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?-----END [A-Z ]*PRIVATE KEY-----`)},
+	{`://`, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s"'\\]+(@)`)},                                   // the credentials of a URL
+	{`/in/`, regexp.MustCompile(`(/in/[a-z]+/)[^/?\s"'\\]+`)},                                                    // the key in a device's address
+	{`://`, regexp.MustCompile(`(https?://[^/\s"'\\?]+/(?:services|hooks?|webhooks?|api/webhooks)/)[^\s"'\\]+`)}, // such addresses are secrets
+	{`"`, regexp.MustCompile(`(?i)(\b(?:` + secretNames + `)=\\?")[^"\\]+`)},
+	{`=`, regexp.MustCompile(`(?i)((?:^|[?&;\s"'({,])(?:` + secretNames + `)=\\?"?)[^&\s"',;)}\\]+`)},
+	{`:`, regexp.MustCompile(`(?i)(\\?"(?:` + secretNames + `)\\?"\s*:\s*\\?")[^"\\]+`)},
+	{` `, regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}`)},
+	{`pdk_`, regexp.MustCompile(`(\bpdk_)[A-Za-z0-9_-]{8,}`)},
+	{`whsec_`, regexp.MustCompile(`(\bwhsec_)[A-Za-z0-9+/=]{8,}`)},
+	{`S`, regexp.MustCompile(`(\bS[UAOC])[A-Z2-7]{56}\b`)}, // seeds of nkeys
+	{`$2`, regexp.MustCompile(`(\$2[abxy]\$)[0-9]{2}\$[./A-Za-z0-9]{53}`)},
+}
+
+// places are the forms of coordinates.
+var places = []form{
+	{``, regexp.MustCompile(`(?i)(\\?"?\b(?:lat|lon|lng|long|latitude|longitude)\b\\?"?\s*[:=]\s*)-?[0-9]+(?:\.[0-9]+)?`)},
+	{`,`, regexp.MustCompile(`(\[?\s*)-?[0-9]{1,3}\.[0-9]{3,}\s*,\s*-?[0-9]{1,3}\.[0-9]{3,}`)},
 }
 
 // Hide adds secrets that are known. Empty and very short ones are left out.
@@ -124,14 +130,18 @@ func (r *Redactor) Text(text string) string {
 	for _, s := range r.known {
 		text = strings.ReplaceAll(text, s, hidden)
 	}
-	for _, p := range patterns {
-		text = p.ReplaceAllString(text, "${1}"+hidden+"${2}")
-	}
+	text = replace(text, patterns, "${1}"+hidden+"${2}")
 	if r.Positions {
 		return text
 	}
-	for _, p := range places {
-		text = p.ReplaceAllString(text, "${1}"+hiddenPlace)
+	return replace(text, places, "${1}"+hiddenPlace)
+}
+
+func replace(text string, forms []form, with string) string {
+	for _, f := range forms {
+		if strings.Contains(text, f.needs) {
+			text = f.ReplaceAllString(text, with)
+		}
 	}
 	return text
 }

@@ -25,6 +25,7 @@ func TestForms(t *testing.T) {
 		`whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw`:                             `whsec_[hidden]`,
 		"-----BEGIN EC PRIVATE KEY-----\nMHc\n-----END EC PRIVATE KEY-----.": "-----BEGIN EC PRIVATE KEY-----[hidden].",
 		`{"lat": 52.1,"lon":-13.25} lat=1 lon: 2.5`:                          `{"lat": [place],"lon":[place]} lat=[place] lon: [place]`,
+		`msg=x token="hunter2 b" lat=52`:                                     `msg=x token="[hidden]" lat=[place]`,
 		`at 13.40954, 52.52082 now`:                                          `at [place] now`,
 		`took=1.5ms count=3 p99 0.25, 0.5 key objects keys=3`:                `took=1.5ms count=3 p99 0.25, 0.5 key objects keys=3`,
 		`paddock_keys{name="a"} 1`:                                           `paddock_keys{name="a"} 1`,
