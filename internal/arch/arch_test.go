@@ -28,7 +28,7 @@ var layers = map[string]int{
 	"internal/imports": services, "internal/platform": services,
 	"internal/tunneld": services, "internal/website": services, "internal/wiredump": services,
 	"lab": 6, "internal/arch": 6,
-	"cmd": 7, "lab/compare": 7, "docs": 7,
+	"cmd": 7, "lab/compare": 7, "docs": 7, "packaging": 7,
 }
 
 const (
