@@ -299,6 +299,10 @@ dist-check: web helm ## Install, run, upgrade, remove and purge the package in a
 helm: ## Lint and render the chart, with helm built for it.
 	cd packaging/helm && $(GO) test -v -count 1 -timeout 30m ./...
 
+.PHONY: module
+module: ## Make a copy whose module path is MODULE=host/owner/paddock, and test it. TESTS=all for all tests, COPY=DIR
+	cd packaging && $(GO) run ./cmd/module -root .. $(if $(COPY),-copy '$(COPY)') $(if $(TESTS),-tests '$(TESTS)') '$(MODULE)'
+
 ##@ Parts of the above
 
 .PHONY: format
