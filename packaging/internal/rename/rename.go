@@ -52,8 +52,8 @@ func New(root, to string) (*Rewriter, error) {
 		from: from, to: to,
 		// Neither a path of files such as cmd/paddock/up.go nor a product in a header such as
 		// paddock/1.0 is one of a package.
-		packages: regexp.MustCompile(`(^|[^\w./-])` + q + `/(` + strings.Join(dirs, "|") + `)(/|["'` + "`" + `\s)|;,]|\.\(|\.[A-Z]|$)`),
-		lines:    regexp.MustCompile(`((?:^|\W)(?:module|require|replace|-require|-replace) )` + q + `([\s/@=\\]|$)`),
+		packages: regexp.MustCompile(`(^|[^\w./-])` + q + `/(` + strings.Join(dirs, "|") + `)(/|["'` + "`" + `\s)|;,\\]|\.\(|\.[A-Z]|$)`),
+		lines:    regexp.MustCompile(`((?:^|\W)(?:module|require|replace|-require|-replace) |(?m:^)\t)` + q + `( v\d|[\s/@=\\]|$)`),
 		sentence: regexp.MustCompile("The module path is `" + q + "`, without a host, so a program names its clone: `[^`]*`\\."),
 	}, nil
 }

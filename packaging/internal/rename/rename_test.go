@@ -25,22 +25,23 @@ func tree(t *testing.T, files map[string]string) string {
 
 // The path changes where it is that of a package or of the module, and nowhere else.
 func TestText(t *testing.T) {
-	root := tree(t, map[string]string{"go.mod": "module paddock\n", "fence/a.go": "", "internal/b.go": "", "tunnel/c.go": ""})
-	r, err := New(root, "example.com/o/paddock")
+	root := tree(t, map[string]string{"go.mod": "module corral\n", "fence/a.go": "", "internal/b.go": "", "tunnel/c.go": ""})
+	r, err := New(root, "example.com/o/corral")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, from, to string }{
-		{"a.go", "package a\n\nimport (\n\t\"paddock/fence\"\n\t\"paddock/internal/x\"\n)\n", "package a\n\nimport (\n\t\"example.com/o/paddock/fence\"\n\t\"example.com/o/paddock/internal/x\"\n)\n"},
-		{"a.go", "package a\n\nimport p \"paddock/fence\"\n", "package a\n\nimport p \"example.com/o/paddock/fence\"\n"},
-		{"a.go", "package a\n\nvar x = `^paddock/internal/.*|^paddock/fence.(*Set)`\n", "package a\n\nvar x = `^example.com/o/paddock/internal/.*|^example.com/o/paddock/fence.(*Set)`\n"},
-		{"a.go", "package a\n\nvar x = \"paddock/\" + \"paddock/1.0\"\n", ""},
-		{"a.go", "package a\n\n// In cmd/paddock/fence.go, and paddock/tunnel.sock.\n", ""},
-		{"go.mod", "module paddock/lab/compare\n\nreplace paddock => ../../\n\nrequire paddock v0.0.0\n", "module example.com/o/paddock/lab/compare\n\nreplace example.com/o/paddock => ../../\n\nrequire example.com/o/paddock v0.0.0\n"},
-		{"Makefile", "STAMP   = paddock/internal/x\n", "STAMP   = example.com/o/paddock/internal/x\n"},
-		{"a.md", "`go doc paddock/fence` of bin/paddock, /etc/paddock/tunnel.yaml\n", "`go doc example.com/o/paddock/fence` of bin/paddock, /etc/paddock/tunnel.yaml\n"},
-		{"README.md", "The module path is `paddock`, without a host, so a program names its clone: `go mod edit -require paddock@v0.0.0`. End.\n", "The module path is `example.com/o/paddock`: `go get example.com/o/paddock` adds it to a program. End.\n"},
-		{"a.png", "paddock/fence", ""},
+		{"a.go", "package a\n\nimport (\n\t\"corral/fence\"\n\t\"corral/internal/x\"\n)\n", "package a\n\nimport (\n\t\"example.com/o/corral/fence\"\n\t\"example.com/o/corral/internal/x\"\n)\n"},
+		{"a.go", "package a\n\nimport p \"corral/fence\"\n", "package a\n\nimport p \"example.com/o/corral/fence\"\n"},
+		{"a.go", "package a\n\nvar x = `^corral/internal/.*|^corral/fence.(*Set)|^corral/fence\\.x`\n", "package a\n\nvar x = `^example.com/o/corral/internal/.*|^example.com/o/corral/fence.(*Set)|^example.com/o/corral/fence\\.x`\n"},
+		{"a.go", "package a\n\nvar x = \"corral/\" + \"corral/1.0\"\n", ""},
+		{"a.go", "package a\n\n// In cmd/corral/fence.go, and corral/tunnel.sock.\n", ""},
+		{"go.mod", "module corral/lab/compare\n\nreplace corral => ../../\n\nrequire corral v0.0.0\n", "module example.com/o/corral/lab/compare\n\nreplace example.com/o/corral => ../../\n\nrequire example.com/o/corral v0.0.0\n"},
+		{"go.mod", "require (\n\tcorral v0.0.0-1\n\tgithub.com/x/corral v1.0.0\n)\n", "require (\n\texample.com/o/corral v0.0.0-1\n\tgithub.com/x/corral v1.0.0\n)\n"},
+		{"Makefile", "STAMP   = corral/internal/x\n", "STAMP   = example.com/o/corral/internal/x\n"},
+		{"a.md", "`go doc corral/fence` of bin/corral, /etc/corral/tunnel.yaml\n", "`go doc example.com/o/corral/fence` of bin/corral, /etc/corral/tunnel.yaml\n"},
+		{"README.md", "The module path is `corral`, without a host, so a program names its clone: `go mod edit -require corral@v0.0.0`. End.\n", "The module path is `example.com/o/corral`: `go get example.com/o/corral` adds it to a program. End.\n"},
+		{"a.png", "corral/fence", ""},
 	} {
 		want := c.to
 		if want == "" {
@@ -53,8 +54,8 @@ func TestText(t *testing.T) {
 }
 
 func TestPathsAreChecked(t *testing.T) {
-	root := tree(t, map[string]string{"go.mod": "module paddock\n"})
-	for _, path := range []string{"", "paddock", "Example.com//x", "https://example.com/x", "example.com/a b"} {
+	root := tree(t, map[string]string{"go.mod": "module corral\n"})
+	for _, path := range []string{"", "corral", "Example.com//x", "https://example.com/x", "example.com/a b"} {
 		if _, err := New(root, path); err == nil {
 			t.Errorf("%q is taken", path)
 		}
@@ -64,13 +65,13 @@ func TestPathsAreChecked(t *testing.T) {
 // The copy has all files with their modes, except what is built or fetched.
 func TestCopy(t *testing.T) {
 	root := tree(t, map[string]string{
-		"go.mod": "module paddock\n", "fence/a.go": "package fence\n", "run": "#!/bin/sh\n",
-		"web/node_modules/x.go": "", ".git/config": "", "bin/paddock": "", "artifacts/x": "",
+		"go.mod": "module corral\n", "fence/a.go": "package fence\n", "run": "#!/bin/sh\n",
+		"web/node_modules/x.go": "", ".git/config": "", "bin/corral": "", "artifacts/x": "",
 	})
 	if err := os.Chmod(filepath.Join(root, "run"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(root, "example.com/o/paddock")
+	r, err := New(root, "example.com/o/corral")
 	if err != nil {
 		t.Fatal(err)
 	}
