@@ -91,7 +91,7 @@ test: web python test-go test-web ## Run the tests: Go, dashboard. TESTFLAGS="-r
 # The race detector lets each program sleep for a second at its end, in case that others of its
 # goroutines are at work still. Tests wait for theirs.
 .PHONY: check
-check: format vet arch lint bench-build ## Run everything that must hold before a change is done.
+check: format vet arch lint bench-build packaging ## Run everything that must hold before a change is done.
 	GORACE="$${GORACE:-} atexit_sleep_ms=0" $(MAKE) test TESTFLAGS='-race $(TESTFLAGS)'
 	$(MAKE) browser
 
@@ -287,11 +287,33 @@ clients: ## Run programs in NATS clients against paddock and nats-server. ARGS="
 	cd lab/compare && $(GO) test -v -count 1 -timeout 2h -run TestClients ./internal/nats/clientscheck \
 	  -args --reference $(abspath bin/nats-server) --ours $(abspath bin/paddock) "$${programs[@]}" $(ARGS)
 
+##@ Release
+
+# The version is that of git describe; VERSION=v1.2.3 sets another one. SOURCE_DATE_EPOCH sets the
+# date of all files, which is that of the commit. Equal inputs give equal bytes.
+.PHONY: dist
+dist: web ## Build binaries, archives, packages, bills of materials and checksums in artifacts/dist. ARGS="linux/amd64"
+	cd packaging && $(GO) run ./cmd/dist -root .. -out ../$(ARTIFACTS)/dist $(if $(VERSION),-version '$(VERSION)') $(ARGS)
+
+# Takes root, debootstrap and a mirror of Debian (PADDOCK_DEBIAN_MIRROR). PADDOCK_DEBIAN_ROOT names
+# a system that debootstrap has made before.
+.PHONY: dist-check
+dist-check: web helm ## Install, run, upgrade, remove and purge the package in a clean Debian; build twice and compare; lint the chart.
+	cd packaging && PADDOCK_DIST_CHECK=1 $(GO) test -v -count 1 -timeout 30m $(TESTFLAGS) ./internal/install ./internal/dist
+
+.PHONY: helm
+helm: ## Lint and render the chart, with helm built for it.
+	cd packaging/helm && $(GO) test -v -count 1 -timeout 30m ./...
+
+.PHONY: module
+module: ## Make a copy whose module path is MODULE=host/owner/paddock, and test it. TESTS=all for all tests, COPY=DIR
+	cd packaging && $(GO) run ./cmd/module -root .. $(if $(COPY),-copy '$(COPY)') $(if $(TESTS),-tests '$(TESTS)') '$(MODULE)'
+
 ##@ Parts of the above
 
 .PHONY: format
 format: ## Report Go files that gofumpt would change.
-	@files=$$($(GO) tool gofumpt -l $$($(GO) list -f '{{.Dir}}' ./...) lab/compare); \
+	@files=$$($(GO) tool gofumpt -l $$($(GO) list -f '{{.Dir}}' ./...) lab/compare packaging); \
 	if [ -n "$$files" ]; then echo "not formatted, run go tool gofumpt -w on:"; echo "$$files"; exit 1; fi
 
 .PHONY: vet
@@ -317,6 +339,15 @@ bench-build: ## Build, vet and test the comparisons.
 	cd lab/compare && $(GO) tool -modfile=../../go.mod staticcheck ./...
 	cd lab/compare && $(GO) test ./...
 	cd lab/compare/conformance/natsgo/orbit && $(GO) vet ./... && $(GO) test ./... && $(GO) tool -modfile=../../../../../go.mod staticcheck ./...
+
+# The files beside the program are in modules of their own too, whose tools the product does not
+# need: the units, the package for Debian, the image and the composition in seconds.
+.PHONY: packaging
+packaging: ## Vet and test the packages, the units, the image and the composition.
+	cd packaging && $(GO) vet ./...
+	cd packaging && $(GO) tool -modfile=../go.mod staticcheck ./...
+	cd packaging && $(GO) test ./...
+	cd packaging/helm && $(GO) vet ./...
 
 .PHONY: test-go
 test-go:

@@ -3,6 +3,7 @@
 package arch_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -28,7 +29,7 @@ var layers = map[string]int{
 	"internal/imports": services, "internal/manual": services, "internal/platform": services,
 	"internal/tunneld": services, "internal/website": services, "internal/wiredump": services,
 	"lab": 6, "internal/arch": 6,
-	"cmd": 7, "lab/compare": 7, "docs/results": 7,
+	"cmd": 7, "lab/compare": 7, "docs/results": 7, "packaging": 7,
 }
 
 const (
@@ -37,10 +38,20 @@ const (
 	// composition is the one package that puts the services together.
 	composition = "internal/platform"
 
-	module       = "paddock/"
 	maxFileLines = 500
 	maxFuncLines = 90
 )
+
+// module is the path of the module, which another host may have changed.
+var module = func() string {
+	text, err := os.ReadFile("../../go.mod")
+	first, _, _ := strings.Cut(string(text), "\n")
+	path, ok := strings.CutPrefix(first, "module ")
+	if err != nil || !ok {
+		panic(fmt.Sprintf("go.mod: %q, %v", first, err))
+	}
+	return path
+}()
 
 // source is one Go file of the module.
 type source struct {
@@ -132,7 +143,7 @@ func (c *code) imports(f *source) {
 	}
 	for _, spec := range f.Imports {
 		name, _ := strconv.Unquote(spec.Path.Value)
-		target, ours := strings.CutPrefix(name, module)
+		target, ours := strings.CutPrefix(name, module+"/")
 		if !ours {
 			continue
 		}

@@ -145,9 +145,9 @@ func TestREADMECompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The requirements of the clone stand in for `go mod tidy`, which may ask the network.
-	own, _, _ := strings.Cut(strings.Replace(string(mod), "module paddock\n", "module example\n", 1), "\ntool")
-	own += "\nrequire paddock v0.0.0\n\nreplace paddock => " + clone + "\n"
-	program := "package example\n\nimport (\n\"fmt\"\n\"log\"\n\"os\"\n\n\"paddock/fence\"\n)\n\nfunc Example() {\n" + code + "}\n"
+	own, _, _ := strings.Cut(strings.Replace(string(mod), "module "+module+"\n", "module example\n", 1), "\ntool")
+	own += "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + clone + "\n"
+	program := "package example\n\nimport (\n\"fmt\"\n\"log\"\n\"os\"\n\n\"" + module + "/fence\"\n)\n\nfunc Example() {\n" + code + "}\n"
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": own, "go.sum": string(sum), "example.go": program} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -54,6 +54,7 @@ func (c *code) words(f *source, comment *ast.Comment, met map[string]bool) {
 		if word := people.FindString(line); word != "" {
 			c.fault(f, comment.Pos(), "%q in a comment: its subject is the server, the client or the caller: %q", word, key)
 		}
+		line = strings.ReplaceAll(line, module+"/", "paddock/") // another host's path is no fault of the line
 		columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
 		if n == 0 && at.Column <= 8 { // indented; with more before it, the comment stands beside code
 			columns += 4 * (at.Column - 1)
