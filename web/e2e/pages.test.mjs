@@ -143,6 +143,11 @@ describe("the page of the sets", () => {
     withPage("sets", async (page) => {
       await page.getByText("broken.geojson").waitFor();
       await row(page, "depots").getByText("depots.geojson").waitFor();
+      // A refresh leaves the keyboard where it is.
+      await row(page, "depots").getByRole("link").focus();
+      await page.waitForResponse((response) => response.url().endsWith("/v1/sets"));
+      await page.waitForResponse((response) => response.url().endsWith("/v1/sets"));
+      assert.equal(await page.evaluate(() => document.activeElement?.textContent), "depots");
       await row(page, "depots").getByRole("link").click();
       await panel(page).getByText("ring 0: two of its edges cross").waitFor();
       assert.match(await panel(page).getByRole("link", { name: "fence bow-tie" }).getAttribute("href"), /\?fence=depots\/bow-tie$/);
@@ -177,6 +182,7 @@ describe("the page of the sets", () => {
       assert.equal((await stand.call("GET", "v1/sets/new-yards/policy")).own, true);
       // Another change in between, of which the page does not know.
       await page.route("**/v1/sets", (route) => route.abort());
+      await page.getByRole("alert").getByText("The server is away.").waitFor();
       await stand.call("DELETE", "v1/sets/new-yards/fences/d-4");
       await button(panel(page), "Delete…").click();
       await answer(page, "Delete");

@@ -112,6 +112,13 @@ describe("the poll", () => {
     expect(asked).toBe(1);
   });
 
+  it("says that a session has ended, and asks on", async () => {
+    const poll = new Poll(() => undefined, () => Promise.reject(new ApiError(401, "send a key as Authorization: Bearer KEY")));
+    poll.now();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(poll.link.value).toMatchObject({ state: "lost", why: "the session has ended; reload the page, and give the key again" });
+  });
+
   it("asks a server that refuses the key once, and says why", async () => {
     let asked = 0;
     const poll = new Poll(

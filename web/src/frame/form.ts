@@ -1,7 +1,6 @@
 // Forms: fields with their labels and hints, and a line that tells what came of sending them.
 
 import { fill, h, type Child } from "../dom";
-import { announce } from "./dialog";
 import { explain } from "./request";
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
@@ -100,5 +99,3 @@ export function operations(...all: (readonly [label: string, act: () => Promise<
   });
   return h("div", { class: "operations" }, h("div", { class: "actions begin" }, ...buttons), outcome);
 }
-
-export { announce };

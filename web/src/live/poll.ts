@@ -19,6 +19,9 @@ export const everyMs = 1_000;
 /** A server that does not answer within this is taken for away. */
 const patienceMs = 5_000;
 
+/** What a 401 means to a page that was there before. */
+const sessionEnded = "the session has ended; reload the page, and give the key again";
+
 export class Poll<T> {
   readonly link = new Signal<Link>({ state: "connecting" });
   readonly #listener: (answer: T) => void;
@@ -69,7 +72,7 @@ export class Poll<T> {
     const before = this.link.value;
     const wait = backoffMs(this.#attempt++);
     // What the server says about it helps; what a browser says about a connection does not.
-    const why = error instanceof ApiError ? error.message : "";
+    const why = error instanceof ApiError ? (error.status === 401 ? sessionEnded : error.message) : "";
     this.link.set({ state: "lost", since: before.state === "lost" ? before.since : Date.now(), retryAt: Date.now() + wait, why });
     this.#again(wait);
   }

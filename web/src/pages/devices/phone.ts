@@ -1,7 +1,8 @@
 // A new phone: makes a key that may send positions of one fleet, and shows what to enter in the app, once.
 
 import { fill, h } from "../../dom";
-import { announce, field, form, select, textInput } from "../../frame/form";
+import { announce } from "../../frame/dialog";
+import { field, form, select, textInput } from "../../frame/form";
 import { appSetup, apps, isLocal, qrPath, type App } from "../../model/devices";
 import { copyButton } from "../../ui/parts";
 import { addKey } from "../keys/api";

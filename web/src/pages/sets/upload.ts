@@ -3,7 +3,8 @@
 import type { Finding } from "../../api";
 import { fill, h, icon } from "../../dom";
 import { plural } from "../../format";
-import { announce, field, form, textInput } from "../../frame/form";
+import { announce } from "../../frame/dialog";
+import { field, form, textInput } from "../../frame/form";
 import { findingPlace } from "../../model/setpage";
 import { setName } from "../../model/sets";
 import { putSet } from "./api";
