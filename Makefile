@@ -231,7 +231,13 @@ bench-tunnel: ## Compare paddock tunnel with rathole and ssh, nginx behind and w
 	bin/bench-tunnel --rathole '$(RATHOLE)' --json $(ARTIFACTS)/bench-tunnel.json $(ARGS)
 
 .PHONY: ratios
-ratios: ## Rewrite README's table of measured ratios from docs/results.
+ratios: ## Rewrite README's table of measured ratios, and the page of sizes, from docs/results.
+	$(GO) run ./docs/results -w
+
+.PHONY: sizing
+sizing: ## Measure what fleets need, and rewrite the page of sizes. ARGS="--vehicles 1000 --dir /mnt/nvme"
+	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
+	bin/paddock bench sizing --summary docs/results/sizing.json $(ARGS)
 	$(GO) run ./docs/results -w
 
 .PHONY: bench-web

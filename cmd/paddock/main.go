@@ -58,7 +58,7 @@ type cli struct {
 	Context   client.Context   `cmd:"" group:"platform" help:"Keep the addresses of platforms, and the keys for them, for the commands that ask one."`
 	Doctor    client.Doctor    `cmd:"" group:"platform" help:"Tell what is wrong with a running platform, and the way out."`
 	BugReport client.BugReport `cmd:"" name:"bugreport" group:"platform" help:"Write an archive about a running platform, without secrets, for a bug report."`
-	Ready     readyCmd         `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
+	Ready     client.Ready     `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
 	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`

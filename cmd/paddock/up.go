@@ -98,11 +98,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	defer reloads.Stop()
 	options := platform.Options{
 		Config: cfg, Reload: reloads.Part(), Reloaded: reloads.Done, AcceptLoss: u.AcceptLoss,
-		Bus: other.bus, ReloadBus: reloads.Part(),
-		BusAgain: func() (*config.Config, *busd.Settings, error) {
-			again, other, err := u.load(c, flags)
-			return again, other.bus, err
-		},
+		Bus:      other.bus,
 		Webhooks: other.webhooks, Sinks: other.sinks, Sources: other.sources,
 		Reread: u.rereader(c, flags, started, other.tunnel != nil, own),
 	}
@@ -114,7 +110,10 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			Settings: other.tunnel, File: u.Config, Hangups: reloads.Part(), Reloaded: reloads.Done, Control: tunnelControl(),
 			Reload: func() (*tunneld.Settings, error) {
 				_, other, err := u.load(c, flags)
-				if err == nil && other.tunnel == nil {
+				if err != nil {
+					return nil, tunneld.Told(err) // by the reader of the other sections
+				}
+				if other.tunnel == nil {
 					err = errors.New("the section tunnel is gone: that takes a restart")
 				}
 				return other.tunnel, err
@@ -132,11 +131,15 @@ func (u *upCmd) rereader(c *console, flags map[string]string, started config.Con
 	}
 	return func() (*platform.Reread, error) {
 		again, other, err := u.load(c, flags)
+		if err == nil {
+			err = examineAgain(again, other)
+		}
 		if err != nil {
 			return nil, err
 		}
 		r := &platform.Reread{
 			Keys: slices.Concat(own, again.Access.Keys), Sources: other.sources, Webhooks: other.webhooks, Sinks: other.sinks,
+			Config: again, Bus: other.bus,
 			Restart: slices.DeleteFunc(started.Differences(again), func(key string) bool {
 				return strings.HasPrefix(key, "bus.") // the bus reads its section itself
 			}),

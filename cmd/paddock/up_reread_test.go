@@ -87,6 +87,9 @@ func TestUpRereadsItsFile(t *testing.T) {
 		}
 	}
 	p.hangUp(t, file, head+sections+"sorces: []\n", "paddock.yaml:9:1: unknown key sorces")
+	if n := strings.Count(p.log.String(), "unknown key sorces"); n != 1 {
+		t.Errorf("%d lines about one fault:\n%s", n, &p.log)
+	}
 	line("5")
 	archive(2)
 

@@ -1,7 +1,8 @@
-// Command results prints the table of measured ratios in README.md. Each JSON file beside it
-// holds the ratios of one comparison, with the command, the date and the machine of the run.
+// Command results prints the table of measured ratios in README.md, and the figures of
+// docs/start/sizing.md. Each JSON file beside it holds the ratios of one comparison, with the
+// command, the date and the machine of the run; sizing.json holds the figures of that page.
 //
-//	go run ./docs/results -w     # in the repository's root: rewrite the table in README.md
+//	go run ./docs/results -w     # in the repository's root: rewrite both pages
 package main
 
 import (
@@ -98,7 +99,7 @@ var metrics = map[string]string{
 }
 
 func main() {
-	write := flag.Bool("w", false, "rewrite the table in README.md")
+	write := flag.Bool("w", false, "rewrite the tables in README.md and "+sizingPage)
 	flag.Parse()
 	if err := update(*write); err != nil {
 		fmt.Fprintln(os.Stderr, "results:", err)
@@ -107,20 +108,33 @@ func main() {
 }
 
 func update(write bool) error {
-	text, err := table(os.DirFS("docs/results"))
-	if err != nil || !write {
-		fmt.Print(text)
-		return err
-	}
-	readme, err := os.ReadFile("README.md")
+	results := os.DirFS("docs/results")
+	text, err := table(results)
 	if err != nil {
 		return err
 	}
-	changed, err := splice(string(readme), text)
+	figures, err := sizing(results)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile("README.md", []byte(changed), 0o644)
+	if !write {
+		fmt.Print(text, "\n", figures)
+		return nil
+	}
+	return errors.Join(rewrite("README.md", begin, text, end), rewrite(sizingPage, sizingBegin, figures, sizingEnd))
+}
+
+// rewrite puts a text between the marks of a page.
+func rewrite(page, begin, text, end string) error {
+	old, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	changed, err := splice(string(old), begin, text, end)
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	return os.WriteFile(page, []byte(changed), 0o644)
 }
 
 // table returns the ratios of all runs of a directory as Markdown, in the order of the files.
@@ -132,6 +146,9 @@ func table(dir fs.FS) (string, error) {
 	var rows, sources strings.Builder
 	rows.WriteString("| part | measured | ratio of | to | median | spread |\n|---|---|---|---|---|---|\n")
 	for _, name := range names {
+		if name == sizingFile {
+			continue
+		}
 		r, err := read(dir, name)
 		if err != nil {
 			return "", err
@@ -173,12 +190,12 @@ func read(dir fs.FS, name string) (*run, error) {
 	return r, nil
 }
 
-// splice puts the table between the two marks of a page.
-func splice(page, text string) (string, error) {
+// splice puts a text between the two marks of a page.
+func splice(page, begin, text, end string) (string, error) {
 	head, rest, ok := strings.Cut(page, begin)
 	_, tail, also := strings.Cut(rest, end)
 	if !ok || !also {
-		return "", errors.New("README.md lacks the marks " + strings.TrimSpace(begin) + " and " + strings.TrimSpace(end))
+		return "", errors.New("the marks are missing: " + strings.TrimSpace(begin) + " and " + strings.TrimSpace(end))
 	}
 	return head + begin + text + end + tail, nil
 }

@@ -178,32 +178,8 @@ func (p *Platform) judgeBus() {
 	}
 }
 
-// followBus reads the section bus again when asked to.
-func (p *Platform) followBus(ctx context.Context) error {
-	if p.opts.BusAgain == nil {
-		return nil
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-p.opts.ReloadBus:
-		}
-		if err := p.reloadBus(); err != nil {
-			p.log.Error("the bus keeps the settings that it had", "error", err)
-		} else {
-			p.log.Info("settings of the bus read")
-		}
-		p.opts.Reloaded()
-	}
-}
-
 // reloadBus gives the bus the settings of the file, or changes nothing.
-func (p *Platform) reloadBus() error {
-	cfg, file, err := p.opts.BusAgain()
-	if err != nil {
-		return err
-	}
+func (p *Platform) reloadBus(cfg *config.Config, file *busd.Settings) error {
 	p.busNow.mu.Lock()
 	defer p.busNow.mu.Unlock()
 	next, b, err := p.busConfig(cfg, file)

@@ -48,6 +48,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/audit"
@@ -82,9 +83,6 @@ type Options struct {
 	Tunnel *tunneld.ServerOptions
 	// Bus holds the keys of the section bus that only a file has. Nil: none.
 	Bus *busd.Settings
-	// BusAgain reads the whole section bus again, for each signal of ReloadBus. Nil: never.
-	BusAgain  func() (*config.Config, *busd.Settings, error)
-	ReloadBus <-chan os.Signal
 	// Webhooks are the webhooks of the configuration file. Nil: none; others come over the API.
 	Webhooks *hooks.Settings
 	// Sinks are the sinks of the configuration file. Nil: none.
@@ -103,7 +101,7 @@ type Options struct {
 	Rereads <-chan os.Signal
 	// Log keeps the last lines of Logger, for bug reports. Nil: there are none in them.
 	Log *logging.Ring
-	// Reloaded is called after each signal of Reload, ReloadBus and Rereads that was acted on. Nil:
+	// Reloaded is called after each signal of Reload and Rereads that was acted on. Nil:
 	// no call.
 	Reloaded func()
 	// Now returns the time by which fences end. Nil: time.Now.
@@ -187,7 +185,7 @@ func New(o Options) *Platform {
 	cfg := *p.cfg
 	if p.cfg, p.files = &cfg, open; shareFiles(p.cfg, open) {
 		level := slog.LevelDebug
-		if open < fewFiles {
+		if open < FewFiles {
 			level = slog.LevelWarn
 		}
 		p.log.Log(context.Background(), level, "the limit on open files is low (ulimit -n): the doors share it", "files", open, "http", p.cfg.Limits.Connections,
@@ -208,7 +206,6 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
 		{Name: "bus monitoring", Start: p.openMonitor, Run: p.serveMonitor, Drain: p.closeMonitor},
-		{Name: "bus settings", Run: p.followBus},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "webhooks", Start: p.startHooks, Drain: func(ctx context.Context) error { return p.hooks.Drain(ctx) }},
@@ -320,10 +317,15 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if err != nil {
 		return p.cfg.Failure("data.dir", err)
 	}
+	ground, err := basemap.Open(p.cfg.Dashboard.Basemap)
+	if err != nil {
+		return p.cfg.Fault("dashboard.basemap", err)
+	}
 	p.api = httpapi.New(httpapi.Config{
+		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution),
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.Handler(), Manual: manual.New(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(), ground.Origin()), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"slices"
 
+	"paddock/internal/busd"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/doors/source"
+	"paddock/internal/process/config"
 	"paddock/internal/process/keyring"
 )
 
@@ -18,6 +20,9 @@ type Reread struct {
 	Sources  []source.Settings
 	Webhooks *hooks.Settings
 	Sinks    *sinks.Settings
+	// Config and Bus are the section bus; Config may be nil: it stays.
+	Config *config.Config
+	Bus    *busd.Settings
 	// Restart names the other settings that differ from those of the start.
 	Restart []string
 }
@@ -49,6 +54,13 @@ func (p *Platform) takeOver(ctx context.Context, named []string) []string {
 	if err != nil {
 		p.log.Error("the configuration file is not taken over, and everything stays as it was", "error", err)
 		return named
+	}
+	if r.Config != nil {
+		if err := p.reloadBus(r.Config, r.Bus); err != nil {
+			p.log.Error("the bus keeps the settings that it had", "error", err)
+		} else {
+			p.log.Info("settings of the bus read")
+		}
 	}
 	if len(r.Restart) > 0 && !slices.Equal(r.Restart, named) {
 		p.log.Warn("settings of the configuration file have changed that take a restart", "settings", r.Restart)

@@ -2,6 +2,7 @@ package tunneld
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -29,7 +30,7 @@ func (r *Role) watch(ctx context.Context) error {
 		}
 		if now := stamp(r.options.File); asked || now != seen {
 			seen = now
-			r.reload()
+			r.reload(asked)
 		}
 		if asked && r.options.Reloaded != nil {
 			r.options.Reloaded()
@@ -46,15 +47,28 @@ func stamp(file string) string {
 	return fmt.Sprint(info.ModTime(), info.Size(), info.Mode())
 }
 
-// reload applies new settings, or keeps the old ones if they have a fault. Connected clients that
+// told is an error of Reload that others log for each signal.
+type told struct{ error }
+
+func (t told) Unwrap() error { return t.error }
+
+// Told returns an error for ServerOptions.Reload that others log when a signal has asked for it.
+// The server logs it only when it has found the changed file itself.
+func Told(err error) error { return told{err} }
+
+// reload applies new settings, or keeps the old ones if they have a fault. asked reports that a
+// signal asks for it. Connected clients that
 // the new ones would not admit are disconnected; new addresses need a restart.
-func (r *Role) reload() {
+func (r *Role) reload(asked bool) {
 	if r.options.Reload == nil {
 		return
 	}
 	settings, err := r.options.Reload()
 	if err == nil {
 		err = r.readCertificate(&settings.Serve)
+	}
+	if _, elsewhere := errors.AsType[told](err); elsewhere && asked {
+		return
 	}
 	if err != nil {
 		r.log.Error("the settings stay as they are", "error", err)

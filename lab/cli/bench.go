@@ -31,6 +31,7 @@ type Bench struct {
 	Wire      wireCmd      `cmd:"" help:"Measure the wire protocol, or verify what it carries."`
 	Fence     fenceCmd     `cmd:"" help:"Measure look-ups of a fence service: over HTTP, wire or the bus, or by kinds of index."`
 	Durable   durableCmd   `cmd:"" help:"Measure the platform's journal: the disk, positions a second with it and without it, starts after kill -9."`
+	Sizing    sizingCmd    `cmd:"" help:"Measure what fleets of several sizes need: processors, memory, disk."`
 	Track     trackCmd     `cmd:"" help:"Measure the tracker: false events, delays and positions a second of its policies."`
 	Profile   profileCmd   `cmd:"" help:"Show where the time of \"paddock fence\" goes, as gofence's table does."`
 	Tunnel    tunnelCmd    `cmd:"" help:"Measure the reverse tunnel with the loads of go-http-tunnel's benchmark."`

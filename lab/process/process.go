@@ -174,6 +174,7 @@ type Use struct {
 	CPU         time.Duration
 	Resident    int64 // bytes
 	MaxResident int64 // bytes, at any time so far
+	Written     int64 // bytes that it has given to disks so far; 0 = unknown
 	Descriptors int
 	Threads     int
 }

@@ -47,6 +47,8 @@ func Read(pid int) (u Use, err error) {
 	}
 	u.Resident, u.MaxResident = field(status, "VmRSS:")<<10, field(status, "VmHWM:")<<10
 	u.Threads = int(field(status, "Threads:"))
+	io, _ := os.ReadFile(dir + "io") // of another user's process it is not readable
+	u.Written = field(io, "write_bytes:")
 	open, err := os.ReadDir(dir + "fd")
 	u.Descriptors = len(open)
 	return u, err

@@ -162,6 +162,15 @@ describe("a set of 100,000 fences", () => {
       await page.getByText("There is no such fence (any more).").waitFor();
     }));
 
+  it("is searched by the server, which knows all names", () =>
+    withPage("", async (page) => {
+      await drawn(page);
+      await page.getByLabel("Find an object or fence").fill("cell 399/2");
+      await page.getByRole("option", { name: "Cell 399/24 · 399-24" }).click();
+      assert.deepEqual(await selected(page), { kind: "fence", set: "dense", fence: "399-24" });
+      await page.waitForFunction(() => (window.paddock.state().view.at?.zoom ?? 0) > 12);
+    }));
+
   it("names its fences in events, is drawn anew when it changes, and can be hidden", () =>
     withPage(`?at=${middle.lon},${middle.lat},15`, async (page, seen) => {
       await drawn(page);

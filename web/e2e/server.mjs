@@ -33,6 +33,11 @@ export function startWith(file, before) {
   return start(before?.port ?? 0, "up", "--data", "off", "-c", file, "--snapshots", "off", "--log-format", "text", "--wire-listen", before?.said(/wire listening.*addr=(\S+)/) ?? "127.0.0.1:0");
 }
 
+/** Starts `paddock up` with a file of settings, sets and a data directory, on free ports. Each position counts at once. */
+export function startKept({ file, sets, data }) {
+  return start(0, "up", "-c", file, "--sets", sets, "--data", data, "--policy", "raw", "--initial", "enter", "--snapshots", "off", "--log-format", "text");
+}
+
 /** Starts a client of the tunnel; resolves when it has said that its tunnels are bound. */
 export async function startClient(file, tunnels) {
   const child = spawn(binary, ["tunnel", "start", "-c", file], { stdio: ["ignore", "pipe", "inherit"] });

@@ -19,6 +19,20 @@ export interface SetInfo {
   bbox: [west: number, south: number, east: number, north: number] | null;
   /** Defects found in its data. */
   findings: number;
+  /** The file of which it is made; only GET /v1/sets tells. */
+  source?: SetSource;
+}
+
+export interface SetSource {
+  file: string;
+}
+
+/** GET /v1/session: what the key of the browser permits. Absent fleets or sets are all. */
+export interface Grant {
+  name: string;
+  verbs: string[];
+  fleets?: string[];
+  sets?: string[];
 }
 
 export interface SetList {
@@ -30,7 +44,10 @@ export interface Finding {
   /** Its index in the document; -1 is all of it. */
   feature: number;
   fence?: string;
+  code?: string;
   reason: string;
+  /** Where, if there is a place. */
+  at?: [lon: number, lat: number];
   /** No fence came of the feature. */
   refused: boolean;
 }
@@ -189,6 +206,21 @@ export interface Hello {
   bus?: string;
   /** Whether GET /v1/tunnel has something to tell. */
   tunnel?: boolean;
+  basemap?: Basemap;
+}
+
+/** The map below the fences. */
+export interface Basemap {
+  /** vector and raster are the tiles of the archive at GET /v1/basemap; tiles are those of a tile server, raster ones. */
+  kind: "vector" | "raster" | "tiles";
+  /** The template of a tile server. */
+  url?: string;
+  /** "" or absent is that of the archive. */
+  attribution?: string;
+}
+
+export function basemapURL(): string {
+  return apiURL("v1/basemap");
 }
 
 /** Names of the handles that binary frames use: [handle, fleet, id]. */
@@ -351,6 +383,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Of a refused fence. */
+    readonly findings: readonly Finding[] = [],
   ) {
     super(message);
     this.name = "ApiError";
@@ -377,14 +411,16 @@ export function apiURL(path: string, query: Record<string, string | number | und
 
 async function problem(response: Response): Promise<ApiError> {
   let detail = response.statusText;
+  let findings: Finding[] = [];
   try {
-    const body = (await response.json()) as { detail?: unknown; title?: unknown };
+    const body = (await response.json()) as { detail?: unknown; title?: unknown; findings?: unknown };
+    if (Array.isArray(body.findings)) findings = body.findings as Finding[];
     if (typeof body.detail === "string") detail = body.detail;
     else if (typeof body.title === "string") detail = body.title;
   } catch {
     // Not a problem document: the status says enough.
   }
-  return new ApiError(response.status, detail || `HTTP ${response.status}`);
+  return new ApiError(response.status, detail || `HTTP ${response.status}`, findings);
 }
 
 /** The server gave no answer, or went in the middle of one. Browsers say "Failed to fetch" or "network error". */
@@ -446,6 +482,12 @@ export async function fetchFence(set: string, key: string): Promise<FenceFeature
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
   }
+}
+
+/** Fences of a set whose id or name holds a text. */
+export async function findFences(set: string, text: string, limit: number, signal?: AbortSignal): Promise<{ id: string; properties: Properties }[]> {
+  const url = apiURL(`v1/sets/${encodeURIComponent(set)}/fences`, { text, limit, properties: "all" });
+  return (await json<{ fences: { id: string; properties: Properties }[] }>(request(url, signal))).fences;
 }
 
 /** The address of a set's vector tiles, with the places of the numbers in braces. Each version has one of its own. */

@@ -1,6 +1,7 @@
 // App: the state that the parts of the page share. Parts watch it and change it; they do not know each other.
 
-import type { Bounds, FenceEvent, Gap, Hello, Stats } from "./api";
+import type { Map as GLMap } from "maplibre-gl";
+import type { Bounds, FenceEvent, Gap, Grant, Hello, Stats } from "./api";
 import type { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
 import { Catalog } from "./model/catalog";
@@ -27,6 +28,8 @@ export interface MapActions {
   /** The place in the middle of the map. */
   center(): readonly [lon: number, lat: number];
   statistics(): MapStatistics;
+  /** The map itself, for drawing on it. */
+  readonly gl: GLMap;
 }
 
 /** The place of the selected event. */
@@ -48,6 +51,10 @@ export interface MapStatistics {
   labels: string[];
   /** How many objects the drawn cells of a crowd hold; 0 while each object is drawn on its own. */
   crowd: number;
+  /** Where the largest of these cells is, in CSS pixels of the map. */
+  cell: { x: number; y: number } | null;
+  /** Whether there is a base map, and it is drawn. */
+  basemap: boolean;
   /** The length of the drawn path to the selected event, in points. */
   path: number;
   /** Drawings since the page was opened. */
@@ -116,10 +123,18 @@ export class App {
   readonly map = new Signal<MapActions | null>(null);
   /** Where the selected event happened, and when, whose path led there; without an object there is no path. */
   readonly marked = new Signal<Marked | null>(null);
+  /** What names the source of the base map. */
+  readonly attribution = new Signal("");
   /** In the middle of the map; 0 until there is one. */
   readonly metresPerPixel = new Signal(0);
   /** The place on the map under the pointer; null while it is elsewhere. */
   readonly pointer = new Signal<readonly [lon: number, lat: number] | null>(null);
+  /** What the key of this browser permits; null: that is not known. */
+  readonly grant = new Signal<Grant | null>(null);
+  /** Whether a fence is being drawn or edited: the map's pointer works for that then. */
+  readonly editing = new Signal(false);
+  /** A sentence for screen readers, told at once. */
+  readonly said = new Signal("");
   connection!: Connection;
   past!: Player;
 

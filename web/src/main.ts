@@ -11,6 +11,7 @@ import "./style/past.css";
 import type { Events, LiveMessage } from "./api";
 import { isFenceEvent } from "./api";
 import { App } from "./app";
+import { startDrawing } from "./draw/start";
 import { exposeState } from "./hook";
 import { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
@@ -132,6 +133,7 @@ function start(): void {
     app.connection.want({ objects: objectFilter(now.filter) });
     app.feedTick.update((n) => n + 1);
   });
+  void startDrawing(app);
   app.connection.want({ objects: objectFilter(app.view.value.filter) });
   app.past = new Player(app);
   bindLocation(app.view);

@@ -33,7 +33,7 @@ describe("failures", () => {
   it("are explained", () => {
     expect(explain(new ApiError(412, "precondition failed"))).toBe("It was changed meanwhile: reload it, and make the change again.");
     expect(explain(new ApiError(403, "the key needs admin"))).toBe("Not allowed: the key needs admin.");
-    expect(explain(new ApiError(400, "body: set: missing"))).toBe("Body: set: missing.");
+    expect(explain(new ApiError(400, "body: set: missing"))).toBe("body: set: missing.");
     expect(explain(new Error("Choose a file first."))).toBe("Choose a file first.");
     expect(sentence("done!")).toBe("Done!");
   });

@@ -29,6 +29,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
 	"paddock/internal/platform/httpapi/tiles"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
@@ -55,6 +56,7 @@ type Config struct {
 	UI      http.Handler            // the dashboard; nil: none
 	Manual  http.Handler            // the documents, below /docs/; nil: none
 	Metrics http.Handler            // nil: none
+	Basemap *basemap.Basemap        // below the fences of the dashboard; nil: none
 
 	Token         string        // required of clients, as that of an administrator; "": none
 	Keys          *keyring.Ring // nil: none
@@ -278,6 +280,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/visits":                       permit(keyring.ObjectsRead, a.getVisits),
 		"GET /v1/events":                       permit(keyring.EventsRead, a.getEvents),
 		"GET /v1/live":                         permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getLive)),
+		"GET /v1/basemap":                      permit(keyring.EventsRead|keyring.ObjectsRead, plain(a.getBasemap)),
 		"GET /v1/doctor":                       permit(keyring.Admin, a.getDoctor),
 		"GET /v1/bugreport":                    permit(keyring.Admin, a.getBugReport),
 		"GET /v1/doors":                        permit(keyring.Admin, plain(a.getDoors)),

@@ -6,19 +6,27 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/internal/platform/httpapi/etag"
+	"paddock/internal/platform/httpapi/tiles"
 	"paddock/internal/platform/lookup"
 )
 
+const (
+	defaultFound = 100
+	maxFound     = 10_000
+)
+
 // getFences lists a set's fences by their ordinals, which answers in columns have instead of ids:
-// all fences, or the requested ones. It writes the list without building it in memory.
+// all fences, the requested ones, or those whose id or name holds a text. It writes the list
+// without building it in memory.
 func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
-	q, err := params(r, "ordinals", "properties")
+	q, err := params(r, "ordinals", "properties", "text", "limit")
 	if err != nil {
 		return err
 	}
@@ -37,12 +45,42 @@ func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
+	if q.Has("text") || q.Has("limit") {
+		if fences, err = holding(fences, q); err != nil {
+			return err
+		}
+	}
 	if a.etags.answered(w, r, s, snap) {
 		return nil
 	}
 	w.Header().Set("Content-Type", "application/json")
 	writeFences(w, s.Name(), snap.Generation(), fences, choice == lookup.PropertiesAll)
 	return nil
+}
+
+// holding returns the first of the fences whose id or name holds a text, whatever its case.
+func holding(fences iter.Seq2[fence.Ref, *fence.Fence], q url.Values) (iter.Seq2[fence.Ref, *fence.Fence], error) {
+	text, limit := strings.ToLower(q.Get("text")), defaultFound
+	if text == "" {
+		return nil, fail(http.StatusBadRequest, "query: text is empty")
+	}
+	if s := q.Get("limit"); s != "" {
+		var err error
+		if limit, err = count("limit", s, maxFound); err != nil {
+			return nil, err
+		}
+	}
+	return func(yield func(fence.Ref, *fence.Fence) bool) {
+		left := limit
+		for ref, f := range fences {
+			if !strings.Contains(strings.ToLower(f.Key), text) && !strings.Contains(strings.ToLower(tiles.NameOf(f.Properties)), text) {
+				continue
+			}
+			if left--; !yield(ref, f) || left == 0 {
+				return
+			}
+		}
+	}, nil
 }
 
 // chosen returns the fences with the ordinals of a list, except for deleted ones.

@@ -27,6 +27,14 @@ func TestListFences(t *testing.T) {
 		tw.expect(tw.get(path+"?ordinals="+bad), 400, "")
 	}
 	tw.problem(tw.get(path+"?ordinals=1,x"), 400, `query: ordinals: "x" is not a whole number below 2^32`)
+	tw.expect(tw.send(request{method: http.MethodPut, path: path + "/d-7", body: strings.Replace(triangle, `"properties":{`, `"properties":{"DistrictName":"North Harbour",`, 1)}), 201, "")
+	tw.expect(tw.get(path+"?text=harb"), 200, `{"set":"squares","generation":4,"fences":[{"ordinal":3,"id":"d-7"}]}`)
+	tw.expect(tw.get(path+"?text=D-7&limit=1"), 200, `{"set":"squares","generation":4,"fences":[{"ordinal":3,"id":"d-7"}]}`)
+	tw.expect(tw.get(path+"?text=b&limit=1"), 200, `{"set":"squares","generation":4,"fences":[{"ordinal":1,"id":"b"}]}`)
+	tw.expect(tw.get(path+"?text=nothing"), 200, `{"set":"squares","generation":4,"fences":[]}`)
+	tw.problem(tw.get(path+"?text="), 400, "query: text is empty")
+	tw.problem(tw.get(path+"?limit=3"), 400, "query: text is empty")
+	tw.expect(tw.get(path+"?text=b&limit=0"), 400, "")
 	tw.problem(tw.get(path+"?properties=some"), 400, `query: properties "some": use all or none`)
 }
 

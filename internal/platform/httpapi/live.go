@@ -224,6 +224,9 @@ func (c *liveClient) greet(ctx context.Context) error {
 		"cursor": c.api.cfg.Log.Cursor(c.reader.Position()), "demo": c.api.cfg.Demo, "bus": c.api.cfg.BusURL,
 		"tunnel": c.api.cfg.Tunnel != nil,
 	}
+	if b := c.api.cfg.Basemap.Describe(); b != nil {
+		hello["basemap"] = b
+	}
 	if err := c.send(hello); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"paddock/fence"
 	"paddock/internal/platform/httpapi/tiles"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 )
 
 // tileType is the media type of a vector tile.
@@ -39,6 +40,18 @@ func (a *API) getTile(w http.ResponseWriter, r *http.Request, s *fence.Set) erro
 		return err // the client is gone
 	}
 	return writeTile(w, r, data)
+}
+
+// getBasemap answers with the archive of the base map, or ranges of it.
+func (a *API) getBasemap(w http.ResponseWriter, r *http.Request) error {
+	err := a.cfg.Basemap.Serve(w, r)
+	switch {
+	case errors.Is(err, basemap.ErrNone):
+		return fail(http.StatusNotFound, "%v", err)
+	case err != nil:
+		return fail(http.StatusServiceUnavailable, "%v", err)
+	}
+	return nil
 }
 
 // tileOf parses the numbers of the path.

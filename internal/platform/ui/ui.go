@@ -43,6 +43,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; worker-src 'self' blob:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+const policyHeader = "Content-Security-Policy"
+
 // contentTypes holds the types of all files of a build. The system's tables are not used, because
 // they differ between machines.
 var contentTypes = map[string]string{
@@ -74,6 +76,19 @@ func Handler() http.Handler {
 // at its root.
 func TunnelHandler() http.Handler {
 	return newHandler(dist(), tunnelPages, "the tunnel's page is at /, its figures are at GET /v1/tunnel")
+}
+
+// AllowTiles returns h, whose pages may ask one more origin for map tiles; "" is none. Without it
+// no page asks anything of another host.
+func AllowTiles(h http.Handler, origin string) http.Handler {
+	if origin == "" {
+		return h
+	}
+	wider := strings.NewReplacer("img-src 'self'", "img-src 'self' "+origin, "connect-src 'self'", "connect-src 'self' "+origin).Replace(policy)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(policyHeader, wider)
+		h.ServeHTTP(w, r)
+	})
 }
 
 func dist() fs.FS {
@@ -204,7 +219,9 @@ func write(w http.ResponseWriter, r *http.Request, ext string, content []byte) {
 	header.Set("Content-Type", contentType)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Content-Security-Policy", policy)
+	if header.Get(policyHeader) == "" { // see AllowTiles
+		header.Set(policyHeader, policy)
+	}
 	// A build has no modification time: names and no-cache control the caching.
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }

@@ -35,6 +35,25 @@ func body(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
+// Only the origin of the configured tile server is added to the page's policy, for pictures and
+// requests.
+func TestTilesOfAnotherOrigin(t *testing.T) {
+	h := newHandler(build, allPages, "ask elsewhere")
+	own := get(t, AllowTiles(h, ""), http.MethodGet, "/").Header.Get("Content-Security-Policy")
+	wider := get(t, AllowTiles(h, "https://tiles.example.com"), http.MethodGet, "/").Header.Get("Content-Security-Policy")
+	if own != policy || strings.Contains(own, "://") {
+		t.Errorf("without a tile server: %s", own)
+	}
+	if strings.Count(wider, " https://tiles.example.com") != 2 || strings.ReplaceAll(wider, " https://tiles.example.com", "") != policy {
+		t.Errorf("with one: %s", wider)
+	}
+	for _, directive := range []string{"img-src 'self' https://tiles.example.com ", "connect-src 'self' https://tiles.example.com;"} {
+		if !strings.Contains(wider, directive) {
+			t.Errorf("%s lacks %s", wider, directive)
+		}
+	}
+}
+
 func TestServesTheBuild(t *testing.T) {
 	const forever = "public, max-age=31536000, immutable"
 	tests := []struct {

@@ -40,6 +40,8 @@ type Config struct {
 	Limits  Limits  `yaml:"limits"`
 	Log     Log     `yaml:"log"`
 
+	Dashboard Dashboard `yaml:"dashboard"`
+
 	// Warnings lists variables of the environment that look like settings but are not. The caller
 	// logs them.
 	Warnings []string `yaml:"-"`
@@ -193,6 +195,15 @@ type Limits struct {
 type Log struct {
 	Level  string `yaml:"level"`  // debug, info, warn or error
 	Format string `yaml:"format"` // auto, text or json; auto is text on a terminal
+}
+
+// Dashboard holds the settings of the live map.
+type Dashboard struct {
+	// Basemap is the path of a PMTiles archive, or the URL of a server for raster tiles with {z},
+	// {x} and {y} in it; "" is none.
+	Basemap string `yaml:"basemap"`
+	// Attribution is the text that names the source of the base map; "" is that of the archive.
+	Attribution string `yaml:"attribution"`
 }
 
 // Default returns the configuration without any source.

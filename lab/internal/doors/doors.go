@@ -12,17 +12,21 @@ import (
 	"paddock/internal/platform/position"
 )
 
-// Load is how long positions are sent, or how many.
+// Load is how long positions are sent, or each vehicle how many times.
 type Load struct {
 	Length    time.Duration
-	Positions int
+	Positions int     // of all vehicles once; 0: Length counts
+	Times     int     // that each vehicle sends, with Positions; 0: once
+	PerSecond float64 // of all connections, batch after batch at even distances; 0: as many as are taken
 }
 
 // Window is the figures of a load.
 type Window struct {
 	Positions int64 // acknowledged
 	Elapsed   time.Duration
-	Latencies []time.Duration // of batches, from the first byte to the acknowledgement of the last position
+	// Latencies are of batches, to the acknowledgement of the last position: from the first byte,
+	// or with PerSecond from the time at which the batch was due.
+	Latencies []time.Duration
 }
 
 // Sender is the way in which positions are sent.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock/internal/platform/position"
+	"paddock/internal/process/lifecycle"
 )
 
 // feed sends positions over connections of their own, until all of them are acknowledged.
@@ -22,8 +23,9 @@ func (s *Sender) feed(ctx context.Context, open dial, window int, fleets []*Flee
 		}
 		defer lanes[i].conn.Close()
 		if l.Positions > 0 {
-			lanes[i].load.Positions = len(f.Vehicles)
+			lanes[i].load.Positions = len(f.Vehicles) * max(1, l.Times)
 		}
+		lanes[i].load.PerSecond /= float64(len(fleets))
 	}
 	begun := time.Now()
 	var running sync.WaitGroup
@@ -99,19 +101,35 @@ func (l *lane) send(ctx context.Context, begun time.Time) error {
 		if err := l.make(count); err != nil {
 			return err
 		}
+		due, err := l.pace(ctx, begun, total)
+		if err != nil {
+			return err
+		}
 		select {
 		case l.slots <- struct{}{}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 		b := batch{count: count, begun: time.Now()}
-		var err error
+		if !due.IsZero() {
+			b.begun = due
+		}
 		if b.last, err = l.conn.post(ctx); err != nil {
 			return errors.Join(fmt.Errorf("a position: %w", err), ctx.Err())
 		}
 		l.sent <- b // has room for as many as there are slots
 		total += count
 	}
+}
+
+// pace waits until the batch behind so many positions is due, and returns that time; the zero one
+// without a rate.
+func (l *lane) pace(ctx context.Context, begun time.Time, sent int) (due time.Time, err error) {
+	if l.load.PerSecond == 0 {
+		return due, nil
+	}
+	due = begun.Add(time.Duration(float64(sent) / l.load.PerSecond * float64(time.Second)))
+	return due, lifecycle.Sleep(ctx, time.Until(due))
 }
 
 // make encodes the next positions.

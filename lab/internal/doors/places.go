@@ -73,7 +73,14 @@ type Vehicle struct {
 type Fleet struct {
 	Name     string // "": the default one
 	Vehicles []Vehicle
-	next     int
+	// First is the time of the first position of each vehicle, and Every the one to the next, in
+	// milliseconds: positions of the past. 0: they are sent when they are made.
+	First, Every int64
+	// Noise is the greatest error of a coordinate, in steps of 1e-7 degrees.
+	Noise int32
+
+	next   int
+	random rand.PCG
 }
 
 // Fleets deals vehicles to connections. The same numbers give the same vehicles.
@@ -122,8 +129,20 @@ func (f *Fleet) Step(now int64, out *position.Position) {
 	}
 	v.lon += v.dLon
 	v.lat += v.dLat
+	if f.Every > 0 {
+		now = max(f.First, v.time+f.Every)
+	}
 	v.time = max(now, v.time+1)
-	*out = position.Position{Fleet: f.Name, ID: v.ID, Time: v.time, Lon: float64(v.lon) / grid, Lat: float64(v.lat) / grid}
+	lon, lat := f.err(v.lon), f.err(v.lat)
+	*out = position.Position{Fleet: f.Name, ID: v.ID, Time: v.time, Lon: float64(lon) / grid, Lat: float64(lat) / grid}
+}
+
+// err returns a coordinate with an error.
+func (f *Fleet) err(steps int32) int32 {
+	if f.Noise == 0 {
+		return steps
+	}
+	return steps + int32(f.random.Uint64()%uint64(2*f.Noise+1)) - f.Noise
 }
 
 // Now returns the time of a position that is sent now.

@@ -164,6 +164,8 @@ type Reading struct {
 	Accepted, Events, Records int64
 	// Appending is the time until records were durable, one after the other.
 	Appending, CPU time.Duration
+
+	Written, Resident int64 // bytes: given to the disk so far, and of memory now
 }
 
 // Read reads the counters.
@@ -181,7 +183,7 @@ func (p *Platform) Read(ctx context.Context) (r Reading, err error) {
 	r.Records = int64(counters["paddock_journal_append_seconds_count"])
 	r.Appending = time.Duration(counters["paddock_journal_append_seconds_sum"] * float64(time.Second))
 	use, err := process.Read(p.Pid())
-	r.CPU = use.CPU
+	r.CPU, r.Written, r.Resident = use.CPU, use.Written, use.Resident
 	return r, err
 }
 

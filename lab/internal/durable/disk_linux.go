@@ -1,11 +1,8 @@
 package durable
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -13,8 +10,8 @@ import (
 
 func dataSync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
 
-// fileSystem names the file system of a directory, and its device.
-func fileSystem(dir string) string {
+// FileSystem names the file system of a directory, and its device.
+func FileSystem(dir string) string {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if dir, err2 := filepath.EvalSymlinks(dir); err == nil && err2 == nil {
 		if name := mountOf(string(table), dir); name != "" {
@@ -41,13 +38,4 @@ func mountOf(table, dir string) (name string) {
 		deepest, name = len(point), after[0]+" on "+after[1]
 	}
 	return name
-}
-
-// written returns the bytes that a process has given to the disk so far; 0 = unknown.
-func written(pid int) int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	_, after, _ := bytes.Cut(text, []byte("\nwrite_bytes: "))
-	line, _, _ := bytes.Cut(after, []byte("\n"))
-	n, _ := strconv.ParseInt(string(line), 10, 64)
-	return n
 }

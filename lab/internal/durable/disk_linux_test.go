@@ -23,10 +23,10 @@ not a line
 			t.Errorf("%s: %q, want %q", dir, got, want)
 		}
 	}
-	if got := fileSystem(t.TempDir()); got == "unknown" {
+	if got := FileSystem(t.TempDir()); got == "unknown" {
 		t.Error(got)
 	}
-	if got := fileSystem("/no/such/directory"); got != "unknown" {
+	if got := FileSystem("/no/such/directory"); got != "unknown" {
 		t.Error(got)
 	}
 }

@@ -6,6 +6,5 @@ import "os"
 
 func dataSync(f *os.File) error { return f.Sync() }
 
-func fileSystem(string) string { return "unknown" }
-
-func written(int) int64 { return 0 }
+// FileSystem names the file system of a directory, and its device.
+func FileSystem(string) string { return "unknown" }

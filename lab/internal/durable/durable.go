@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	if b.places, err = doors.ReadPlaces(o.Sets); err != nil {
 		return report, err
 	}
-	report.Subject, report.FileSystem = b.places.Subject, fileSystem(root)
+	report.Subject, report.FileSystem = b.places.Subject, FileSystem(root)
 	if b.disk, err = openDisk(filepath.Join(root, "disk")); err != nil {
 		return report, err
 	}

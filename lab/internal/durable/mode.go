@@ -79,7 +79,7 @@ func (m *mode) measure(ctx context.Context, round int) error {
 	} else {
 		profiled <- nil
 	}
-	before, err := m.reading(ctx)
+	before, err := m.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (m *mode) measure(ctx context.Context, round int) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.name, err)
 	}
-	after, err := m.reading(ctx)
+	after, err := m.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (m *mode) measure(ctx context.Context, round int) error {
 		return fmt.Errorf("%s: %d positions were acknowledged, and %d accepted", m.name, fed.Positions, got)
 	}
 	w := window{Window: fed, cpu: after.CPU - before.CPU, events: after.Events - before.Events, records: after.Records - before.Records}
-	w.written, w.appending = after.written-before.written, after.Appending-before.Appending
+	w.written, w.appending = after.Written-before.Written, after.Appending-before.Appending
 	m.rounds = append(m.rounds, w)
 	if err := <-profiled; err != nil {
 		return err
@@ -117,18 +117,6 @@ type window struct {
 	// appending is the time until records were durable, one after the other.
 	cpu, appending           time.Duration
 	written, events, records int64
-}
-
-// reading is the counters of a platform at a moment, and the bytes that it has written.
-type reading struct {
-	doors.Reading
-	written int64
-}
-
-func (m *mode) reading(ctx context.Context) (r reading, err error) {
-	r.Reading, err = m.Read(ctx)
-	r.written = written(m.Pid())
-	return r, err
 }
 
 // oneByOne posts one position after the other over one HTTP connection, each when the one before it

@@ -60,8 +60,8 @@ export function explain(error: unknown): string {
   return sentence(error.message);
 }
 
-/** A message of the server as a sentence. */
+/** A message of the server as a sentence; the name of a field at its beginning stays as it is. */
 export function sentence(text: string): string {
-  const begun = text.slice(0, 1).toUpperCase() + text.slice(1);
+  const begun = /^[\w.]+:/.test(text) ? text : text.slice(0, 1).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -58,7 +58,7 @@ export function readColours(): MapColours {
     borders: sets.map((colour) => formatRGB(mix(paper, parseRGB(colour), border))),
     ink: css("--ink"),
     halo: css("--paper"),
-    crowd: { disc: css("--moving"), text: css("--paper"), silent: css("--silent") },
+    crowd: { disc: css("--crowd"), text: css("--paper"), silent: css("--silent") },
     names: sets.map((colour) => formatRGB(mix(parseRGB(css("--ink")), parseRGB(colour), 0.55))),
     plain: {
       fill: css("--map-plain"),

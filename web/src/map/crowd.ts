@@ -11,9 +11,9 @@ import type { Camera } from "./overlay";
 const cellPixels = 64;
 const tileSize = 512;
 const smallest = 4;
-const largest = 24;
+const largest = 23;
 /** A disc as large as this has room for its number. */
-const numbered = 11;
+const numbered = 12.5;
 
 /** The level of cells for a zoom: docs/reference/live.md. */
 export function cellLevel(zoom: number): number {
@@ -53,6 +53,11 @@ export class Crowd {
     return this.cells?.objects.reduce((sum, n) => sum + n, 0) ?? 0;
   }
 
+  /** The largest disc, as it was drawn last. */
+  get largest(): Disc | null {
+    return this.#discs[0] ?? null;
+  }
+
   /** The disc at a point, as it was drawn last. */
   at(x: number, y: number): Disc | null {
     // A small disc lies above a large one.
@@ -68,7 +73,7 @@ export class Crowd {
       circle(context, x, y, radius, crowd.disc, 0.82);
       if (silent > 0) arc(context, x, y, radius - 1, silent / objects, crowd.silent);
       if (radius < numbered) continue;
-      context.font = `600 ${Math.min(12, Math.round(radius * 0.75))}px ${fontFamily()}`;
+      context.font = `600 ${Math.max(10, Math.min(12, Math.round(radius * 0.7)))}px ${fontFamily()}`;
       context.fillStyle = crowd.text;
       context.fillText(formatCompact(objects), x, y + 0.5);
     }

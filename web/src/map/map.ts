@@ -15,6 +15,7 @@ import { TrackLayer } from "../past/layer";
 import { readColours, type MapColours } from "./colours";
 import { cellLevel, Crowd } from "./crowd";
 import { FenceLayers } from "./fences";
+import { Ground } from "./ground";
 import { MapLabels } from "./labels";
 import { latitude, longitude, mercatorX, mercatorY } from "./mercator";
 import { Overlay, type Camera } from "./overlay";
@@ -83,6 +84,7 @@ class MapView implements MapActions {
   readonly #sheet = new Sheet();
   readonly #crowd = new Crowd();
   readonly #labels: MapLabels;
+  readonly #ground: Ground;
   #track: TrackLayer | undefined;
   #colours: MapColours;
   #placed: boolean;
@@ -100,6 +102,7 @@ class MapView implements MapActions {
     this.#fences = new FenceLayers(map, colours);
     this.#overlay = new Overlay(canvas, colours, () => this.#camera());
     this.#labels = new MapLabels(app, this.#overlay);
+    this.#ground = new Ground(app, map, colours);
     canvas.after(this.#sheet.canvas);
     new Pointer(app, map, this.#fences, this.#overlay, this.#crowd);
   }
@@ -229,6 +232,7 @@ class MapView implements MapActions {
     this.#map.setPaintProperty("paper", "background-color", this.#colours.paper);
     this.#fences.setColours(this.#colours);
     this.#overlay.setColours(this.#colours);
+    this.#ground.setColours(this.#colours);
     this.#track?.recolour();
   }
 
@@ -422,11 +426,17 @@ class MapView implements MapActions {
     return [lng, lat];
   }
 
+  get gl(): GLMap {
+    return this.#map;
+  }
+
   statistics(): MapStatistics {
     return {
       labels: this.#labels.texts,
       crowd: this.#crowd.objects,
+      cell: this.#crowd.largest && { x: this.#crowd.largest.x, y: this.#crowd.largest.y },
       path: this.#overlay.path.length,
+      basemap: this.#ground.drawn,
       complete: this.#fences.complete && this.#map.areTilesLoaded(),
       fences: [...this.#fences.sets.values()].reduce((sum, { info }) => sum + info.fences, 0),
       mapDrawings: this.#drawings,

@@ -38,6 +38,7 @@ export class Pointer {
   }
 
   #click({ point, lngLat }: MapMouseEvent): void {
+    if (this.#app.editing.value) return;
     const object = this.#app.objects.at(this.#overlay.pick(point.x, point.y));
     if (object) {
       this.#app.select({ kind: "object", fleet: object.fleet, id: object.id });
@@ -76,6 +77,10 @@ export class Pointer {
   }
 
   #move(event: MapMouseEvent): void {
+    if (this.#app.editing.value) {
+      this.#leave();
+      return;
+    }
     // Pointers report up to 1,000 times a second; once a drawing is enough.
     if (!this.#pending) requestAnimationFrame(() => this.#hover());
     this.#pending = event;

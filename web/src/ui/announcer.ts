@@ -19,5 +19,6 @@ export function createAnnouncer(app: App, element: HTMLElement): void {
     events = 0;
     silent = silentNow;
   }, everyMs);
+  app.said.watch((text) => (element.textContent = text));
   app.paused.watch((paused) => (element.textContent = paused ? "Feed paused." : "Feed goes on."));
 }

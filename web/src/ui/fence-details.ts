@@ -3,6 +3,7 @@
 import { fetchEvents, fetchObjects, type FenceEvent, type ObjectState } from "../api";
 import type { App } from "../app";
 import { fill, h, setText } from "../dom";
+import { fenceButtons } from "../draw/start";
 import { formatCount } from "../format";
 import { objectKey } from "../model/objects";
 import type { Selection } from "../view";
@@ -27,9 +28,10 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
   const policy = section(`When ${set} counts a change`);
   panel.body.append(inside.element, events.element, about.element, policy.element);
 
+  const buttons = fenceButtons(app, set, fence);
   const describe = (): void => {
     const known = app.catalog.fence(set, fence);
-    panel.title(`Fence · ${set}`, known?.label ?? fence);
+    panel.title(`Fence · ${set}`, known?.label ?? fence, ...(app.catalog.lacks(set, fence) ? [] : buttons));
     if (!known) app.catalog.meet(set, fence);
     const missing = app.catalog.lacks(set, fence) ? "There is no such fence (any more)." : "Loading…";
     fill(about.content, known ? properties({ id: known.key, ...known.properties }) : h("p", { class: "note" }, missing));

@@ -2,8 +2,10 @@
 
 import type { App } from "../app";
 import { h, setText } from "../dom";
-import { formatCount, plural } from "../format";
+import { formatCount } from "../format";
+import { watchHealth, type Health } from "../live/health";
 import { emptyView, formatView, noFilter } from "../view";
+import { showFlapping } from "./flapping";
 
 interface FleetFigure {
   word: string;
@@ -12,7 +14,7 @@ interface FleetFigure {
   /** Instead of a new page. */
   here?: (app: App) => void;
   /** Null: not known, and then not shown. */
-  count: (app: App) => number | null;
+  count: (app: App, health: Health | null) => number | null;
   /** Whether a number above zero is bad news. */
   bad: boolean;
 }
@@ -46,6 +48,21 @@ const figures: FleetFigure[] = [
     count: (app) => app.stats.value?.late ?? null,
     bad: true,
   },
+  {
+    word: "flapping",
+    title: "Objects that enter and leave the same fence again and again. See which, and what would stop it",
+    href: "v1/doctor?only=flapping",
+    here: showFlapping,
+    count: (_app, health) => health?.flapping ?? null,
+    bad: true,
+  },
+  {
+    word: "failing webhooks",
+    title: "Webhooks whose last attempt failed, or that were disabled for it. See their attempts",
+    href: "./webhooks",
+    count: (_app, health) => health?.failing_webhooks ?? null,
+    bad: true,
+  },
 ];
 
 export function createFleetFigures(app: App): HTMLElement {
@@ -58,18 +75,20 @@ export function createFleetFigures(app: App): HTMLElement {
       event.preventDefault();
       here(app);
     };
-    const link = h("a", { href, title, onclick }, value, h("span", {}, word));
+    const link = h("a", { href, title, onclick }, value, " ", h("span", {}, word));
     return { figure, value, link };
   });
-  app.stats.watch(() => {
+  const health = watchHealth();
+  const show = (): void => {
     for (const { figure, value, link } of rows) {
-      const count = figure.count(app);
+      const count = figure.count(app, health.value);
       link.hidden = count === null;
       if (count === null) continue;
       setText(value, formatCount(count));
       link.classList.toggle("bad", figure.bad && count > 0);
-      link.setAttribute("aria-label", figure.bad ? `${formatCount(count)} ${figure.word}` : plural(count, "object"));
     }
-  });
+  };
+  app.stats.bind(show);
+  health.watch(show);
   return h("nav", { class: "fleet", "aria-label": "Fleet" }, ...rows.map(({ link }) => link));
 }

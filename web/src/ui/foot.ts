@@ -46,7 +46,7 @@ export function createFoot(app: App): Foot {
   };
   const button = h(
     "button",
-    { type: "button", class: "foot-button", title: "Latitude, longitude under the pointer. Copy them with c, those in the middle of the map with a click", "aria-label": "Copy the place on the map", onclick: copyPlace },
+    { type: "button", class: "foot-button", title: "Latitude, longitude under the pointer. Copy them with c, those in the middle of the map with a click", onclick: copyPlace },
     text,
   );
   let told: number | undefined;
@@ -60,7 +60,12 @@ export function createFoot(app: App): Foot {
     if (now.at !== before.at) show();
   });
 
-  const element = h("div", { class: "foot", role: "group", "aria-label": "Map scale, place and time" }, scale, button, clock());
+  const source = h("span", { class: "foot-source" });
+  app.attribution.bind((name) => {
+    source.hidden = name === "";
+    setText(source, name);
+  });
+  const element = h("div", { class: "foot", role: "group", "aria-label": "Map scale, place and time" }, scale, button, clock(), source);
   return { element, copyPlace };
 }
 
@@ -71,14 +76,13 @@ function clock(): HTMLElement {
     "button",
     { type: "button", class: "foot-button", onclick: () => utc.set(!utc.value) },
     time,
+    " ",
     zone,
   );
   const tick = (): void => setText(time, formatClock(Date.now(), utc.value));
   utc.bind((on) => {
     setText(zone, on ? "UTC" : "local");
     button.title = on ? "Times are in UTC. Show them in your zone (u)" : "Times are in your zone. Show them in UTC (u)";
-    button.setAttribute("aria-label", "Times in UTC");
-    button.setAttribute("aria-pressed", String(on));
     tick();
   });
   window.setInterval(tick, 1000);

@@ -8,6 +8,7 @@ const keys: [keys: string[], what: string][] = [
   [["e"], "Go to the feed"],
   [["m"], "Go to the map"],
   [["f"], "Show all sets"],
+  [["d"], "Draw a fence"],
   [["c"], "Copy latitude and longitude under the pointer"],
   [["u"], "Show times in UTC, or in your zone"],
   [["+", "−"], "Zoom, on the map"],

@@ -1,6 +1,8 @@
 // The page's keys. None of them works while a text field has the focus, except Escape.
 
 import type { App } from "../app";
+import { draw } from "../draw/start";
+import { mayWrite } from "../draw/rights";
 import { showHelp } from "./help";
 import { utc } from "./zone";
 
@@ -10,6 +12,9 @@ export function bindKeys(app: App, actions: { search: () => void; feed: () => vo
     p: () => app.setPaused(!app.paused.value),
     e: actions.feed,
     m: () => document.querySelector<HTMLElement>(".maplibregl-canvas")?.focus(),
+    d: () => {
+      if (mayWrite(app.grant.value)) void draw(app, { kind: "draw", shape: "polygon" });
+    },
     f: () => app.map.value?.fit(),
     c: actions.copyPlace,
     u: () => utc.set(!utc.value),

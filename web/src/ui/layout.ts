@@ -27,6 +27,10 @@ export class Layout {
     app.view.watch((now, before) => {
       if (!sameSelection(now.selection, before.selection)) onSelect();
     });
+    app.editing.watch((on) => {
+      page.classList.toggle("editing", on);
+      this.open(on ? "left" : "");
+    });
     app.feedWanted.watch(() => this.open("right"));
     if (app.view.value.selection) onSelect();
   }

@@ -1,15 +1,20 @@
 // Search: one field for objects and fences, as an ARIA combobox with a list of results.
 
-import { fetchObjects } from "../api";
+import { fetchObjects, findFences } from "../api";
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
-import { searchFences } from "../model/sets";
+import { nameAlone, searchFences, type FenceName } from "../model/sets";
 import type { ObjectName } from "../model/objects";
 import type { Selection } from "../view";
 
 const perKind = 6;
 /** Waits this long after the last key before it asks the server. */
 const askAfterMs = 150;
+
+/** Large sets of which the server is asked at once. */
+const searchedSets = 4;
+
+type FenceHit = Pick<FenceName, "set" | "key" | "label">;
 
 interface Hit {
   selection: Selection;
@@ -72,23 +77,32 @@ export class Search {
     this.#timer = window.setTimeout(() => void this.#ask(text), askAfterMs);
   }
 
-  /** Objects out of view are known to the server only. */
+  /** Objects out of view and fences of large sets are known to the server only. */
   async #ask(text: string): Promise<void> {
     const request = new AbortController();
     this.#request = request;
     try {
-      const { objects } = await fetchObjects({ prefix: text, limit: perKind }, request.signal);
+      const large = [...this.#app.catalog.sets.value.values()].filter((set) => typeof set.drawn === "string").slice(0, searchedSets);
+      const [{ objects }, ...found] = await Promise.all([
+        fetchObjects({ prefix: text, limit: perKind }, request.signal),
+        ...large.map(({ info }) => findFences(info.name, text, perKind, request.signal).catch(() => [])),
+      ]);
+      const fences = found.flatMap((list, i) =>
+        list.map(({ id, properties }): FenceHit => ({ set: large[i]!.info.name, key: id, label: nameAlone(id, properties) })),
+      );
       const inView = this.#app.objects.search(text, perKind);
       const all = new Map([...objects, ...inView].map(({ fleet, id }) => [`${fleet}/${id}`, { fleet, id }]));
-      this.#show(text, [...all.values()].slice(0, perKind));
+      this.#show(text, [...all.values()].slice(0, perKind), fences);
     } catch {
       // Aborted by the next key, or offline: the results in view have been shown.
     }
   }
 
-  #show(text: string, objects: ObjectName[]): void {
+  #show(text: string, objects: ObjectName[], further: FenceHit[] = []): void {
     if (document.activeElement !== this.#input || this.#input.value.trim() !== text) return;
-    const fences = searchFences(this.#app.catalog.sets.value.values(), text, perKind);
+    const known = searchFences(this.#app.catalog.sets.value.values(), text, perKind);
+    const met = new Set(known.map(({ set, key }) => `${set}/${key}`));
+    const fences: FenceHit[] = [...known, ...further.filter(({ set, key }) => !met.has(`${set}/${key}`))].slice(0, perKind);
     this.#hits = [
       ...objects.map(({ fleet, id }): Hit => ({ selection: { kind: "object", fleet, id }, label: id, detail: fleet })),
       ...fences.map(

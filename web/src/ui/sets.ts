@@ -3,6 +3,7 @@
 import type { App } from "../app";
 import { fill, h, icon, setText } from "../dom";
 import { formatCount, plural } from "../format";
+import { drawButton } from "../draw/start";
 import { createLegend } from "./legend";
 import { showPolicy } from "./policy";
 
@@ -26,7 +27,7 @@ export function createSets(app: App): HTMLElement {
   return h(
     "section",
     { class: "card sets-card", "aria-labelledby": "sets-title" },
-    h("div", { class: "card-head" }, h("h2", { id: "sets-title" }, "Sets")),
+    h("div", { class: "card-head" }, h("h2", { id: "sets-title" }, "Sets"), drawButton(app)),
     list,
     note,
     createLegend(app),

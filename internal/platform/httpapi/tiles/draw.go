@@ -128,7 +128,7 @@ func (d *drawing) draw(f *fence.Fence, s span) bool {
 	values, count := len(l.values), l.count
 	l.tag(keyKey, stringValue(f.Key))
 	if s.side() >= legible {
-		if name := nameOf(f.Properties); name != "" && name != f.Key {
+		if name := NameOf(f.Properties); name != "" && name != f.Key {
 			l.tag(keyName, stringValue(name))
 		}
 	}

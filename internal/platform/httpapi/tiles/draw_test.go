@@ -414,7 +414,7 @@ func TestNameOf(t *testing.T) {
 		`{"name":{"de":"Nord"},"x":[1,{}]}`:      "",
 		`{"name":"` + strings.Repeat("ä", 40) + `"}`: strings.Repeat("ä", 32),
 	} {
-		if got := nameOf(json.RawMessage(properties)); got != want {
+		if got := NameOf(json.RawMessage(properties)); got != want {
 			t.Errorf("%s: %q, want %q", properties, got, want)
 		}
 	}

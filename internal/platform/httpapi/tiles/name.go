@@ -10,9 +10,9 @@ import (
 // maxName bounds a name in a tile, in bytes.
 const maxName = 64
 
-// nameOf chooses a name for a fence from its properties: the string in name, title or label, else
+// NameOf chooses a name for a fence from its properties: the string in name, title or label, else
 // in the first property with such an ending, such as DistrictName. It returns "" if there is none.
-func nameOf(properties json.RawMessage) string {
+func NameOf(properties json.RawMessage) string {
 	if len(properties) == 0 {
 		return ""
 	}

@@ -29,7 +29,7 @@ export function open(frame: Frame): void {
 
   let known: ListedSets = { sets: [] };
   let shown = false;
-  const poll = watch(frame, fetchSets, (answer) => {
+  const take = (answer: ListedSets): void => {
     known = answer;
     table.show(answer.sets);
     table.mark(address.get("set"));
@@ -40,7 +40,8 @@ export function open(frame: Frame): void {
     if (!shown) showSet();
     shown = true;
     detail.update(find(address.get("set")));
-  }, () => ["There are no sets here."]);
+  };
+  const poll = watch(frame, fetchSets, take, () => ["There are no sets here."]);
   const find = (name: string): ListedSet | undefined => known.sets.find((set) => set.name === name);
   const detail = createDetail(split, { changed: () => poll.now(), gone: () => {
     address.go({ set: "" }, true);
@@ -55,8 +56,8 @@ export function open(frame: Frame): void {
   };
   const showUpload = (): void => {
     address.go({ set: "" });
-    const done = (name: string): void => {
-      poll.now();
+    const done = async (name: string): Promise<void> => {
+      take(await fetchSets());
       choose(name);
     };
     split.show(making, "New", "Add a set", createUpload({ done }));

@@ -11,7 +11,7 @@ import { putSet } from "./api";
 export interface UploadOptions {
   /** The set that the file replaces, and its state; without one the file makes a set. */
   set?: { name: string; tag: () => string };
-  done: (name: string) => void;
+  done: (name: string) => Promise<void>;
   cancel?: () => void;
 }
 
@@ -59,7 +59,7 @@ export function createUpload({ set, done, cancel }: UploadOptions): HTMLElement 
       result,
       h("p", {}, h("strong", {}, `${target} has ${plural(report.fences, "fence")} now`), `, with ${plural(report.reasons.length, "finding")}:`),
       findingList(report.reasons),
-      h("button", { type: "button", class: "button", onclick: () => done(target) }, "Go on"),
+      h("button", { type: "button", class: "button", onclick: () => void done(target) }, "Go on"),
     );
   };
   const fields = set ? [picker.element] : [picker.element, field("Name of the set", name, "Letters, digits, - and _. Events and rules name it.")];

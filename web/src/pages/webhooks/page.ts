@@ -12,6 +12,8 @@ import { fetchDeliveries, type Deliveries, type ShownWebhook, type Sink, type We
 import { createDetail } from "./detail";
 
 const making = "new webhook";
+/** After an operation the attempt that it causes is soon known. */
+const afterMs = 700;
 
 export function open(frame: Frame): void {
   const address = new Address();
@@ -42,7 +44,10 @@ export function open(frame: Frame): void {
     answered = true;
   }, () => ["There are no webhooks here."]);
   const detail = createDetail(split, address, {
-    changed: () => poll.now(),
+    changed: () => {
+      poll.now();
+      setTimeout(() => poll.now(), afterMs);
+    },
     gone: () => {
       choose("", true);
       poll.now();

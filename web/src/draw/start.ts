@@ -1,0 +1,93 @@
+// Start: the buttons that begin drawing and editing, and the addresses that do. The code behind them is loaded then.
+
+import type { App } from "../app";
+import { h, icon, type IconName } from "../dom";
+import { parseRequest, type Request } from "./link";
+import { fetchGrant } from "./requests";
+import { mayWrite } from "./rights";
+
+/** Learns what the key permits, and does what the address requests. */
+export async function startDrawing(app: App): Promise<void> {
+  const request = parseRequest(location.search); // before the view writes its own address
+  try {
+    app.grant.set(await fetchGrant());
+  } catch {
+    return; // offline: the banner says so, and there are no buttons
+  }
+  if (request) void draw(app, request);
+}
+
+/** A second click while the code loads begins nothing. */
+let starting = false;
+
+/** Begins to draw or edit; a failure is told on the page. */
+export async function draw(app: App, request: Request): Promise<void> {
+  if (app.editing.value || starting) return;
+  starting = true;
+  try {
+    const [{ begin }, map] = await Promise.all([import("./session"), mapOf(app)]);
+    await begin(app, map.gl, request);
+  } catch (error) {
+    tell(error instanceof Error ? error.message : String(error));
+  } finally {
+    starting = false;
+  }
+}
+
+/** The map, when its code has loaded. */
+function mapOf(app: App): Promise<NonNullable<App["map"]["value"]>> {
+  return new Promise((resolve) => {
+    if (app.map.value) {
+      resolve(app.map.value);
+      return;
+    }
+    const unwatch = app.map.watch((map) => {
+      if (!map) return;
+      unwatch();
+      resolve(map);
+    });
+  });
+}
+
+function tell(text: string): void {
+  document.getElementById("draw-refused")?.remove();
+  const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close what was said", onclick: () => note.remove() }, icon("close"));
+  const note = h("section", { class: "greeting card", id: "draw-refused", role: "alert" }, h("p", {}, text), close);
+  document.getElementById("middle")?.append(note);
+}
+
+/** Calls the function now, and again when it is known what the key permits. */
+function whenGranted(app: App, show: () => void): void {
+  show();
+  if (app.grant.value) return;
+  const unwatch = app.grant.watch(() => {
+    unwatch();
+    show();
+  });
+}
+
+/** The button that draws a new fence, in the sets' card. */
+export function drawButton(app: App): HTMLElement {
+  const button = h(
+    "button",
+    { type: "button", class: "copy draw-new", title: "Draw a fence on the map (d)", onclick: () => void draw(app, { kind: "draw", shape: "polygon" }) },
+    icon("edit"),
+    "Draw",
+  );
+  whenGranted(app, () => (button.hidden = !mayWrite(app.grant.value)));
+  return button;
+}
+
+/** The buttons that change a fence, for its details. */
+export function fenceButtons(app: App, set: string, fence: string): HTMLElement[] {
+  const button = (kind: "edit" | "copy" | "delete", name: IconName, label: string): HTMLElement => {
+    const element = h(
+      "button",
+      { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: () => void draw(app, { kind, set, fence }) },
+      icon(name),
+    );
+    whenGranted(app, () => (element.hidden = !mayWrite(app.grant.value, set)));
+    return element;
+  };
+  return [button("edit", "edit", "Edit this fence"), button("copy", "copy", "Copy this fence"), button("delete", "trash", "Delete this fence")];
+}
