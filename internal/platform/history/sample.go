@@ -18,6 +18,8 @@ type Sampling struct {
 	// Back is how old the last position before From may be to be a part of the sample. 0: none is.
 	Back   track.Millis
 	Object Object // an empty Fleet is all fleets, an empty ID all ids
+	// Sees selects fleets further. Nil: all.
+	Sees func(fleet string) bool
 	// In selects the objects with a position in an area: one from From on, before To, kept or not,
 	// or the last one before From. Nil: all.
 	In func(lon, lat float64) bool
@@ -68,7 +70,7 @@ func (h *History) Sample(ctx context.Context, q Sampling, f func(Series)) (next 
 	err = h.j.Values(prefix, from, func(v journal.Value) error {
 		o, object, _, ok := cutObject(v.Name[len(lastDays):])
 		lastDay, _, _ := cutNumber(string(v.Bytes))
-		if !ok || lastDay < days[0] || q.Object.ID != "" && q.Object.ID != o.ID {
+		if !ok || lastDay < days[0] || !q.selects(o) {
 			return ctx.Err()
 		}
 		if kept >= q.Limit || read >= maxSampled {
@@ -96,6 +98,10 @@ func (h *History) Sample(ctx context.Context, q Sampling, f func(Series)) (next 
 		err = nil
 	}
 	return next, err
+}
+
+func (q *Sampling) selects(o Object) bool {
+	return (q.Object.ID == "" || q.Object.ID == o.ID) && (q.Sees == nil || q.Sees(o.Fleet))
 }
 
 // sampler thins the positions of one object after another.

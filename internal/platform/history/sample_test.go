@@ -34,7 +34,7 @@ func sampleOf(t *testing.T, h *History, q Sampling) (all []Series) {
 // bruteSample is a sample of all fixes of some objects.
 func bruteSample(fixes map[Object][]Fix, q Sampling) (all []Series) {
 	for o, list := range fixes {
-		if q.Object.Fleet != "" && q.Object.Fleet != o.Fleet || q.Object.ID != "" && q.Object.ID != o.ID {
+		if q.Object.Fleet != "" && q.Object.Fleet != o.Fleet || q.Object.ID != "" && q.Object.ID != o.ID || q.Sees != nil && !q.Sees(o.Fleet) {
 			continue
 		}
 		s, in, taken := Series{Object: o}, false, map[track.Millis]bool{}
@@ -110,6 +110,7 @@ func TestSample(t *testing.T) {
 			q.Object.Fleet = "city"
 		case 2:
 			q.Object.ID = "a"
+			q.Sees = func(fleet string) bool { return fleet != "taxi" }
 		}
 		if r.IntN(2) == 0 {
 			w := 10 * r.Float64()

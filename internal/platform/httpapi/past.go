@@ -19,6 +19,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/samples"
 	"paddock/internal/platform/lookup"
+	"paddock/internal/process/keyring"
 )
 
 const (
@@ -131,8 +132,13 @@ func (a *API) getPositions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s := history.Sampling{Every: defaultEvery, Back: defaultBack, Limit: defaultSample, Object: history.Object{ID: q.Get("object")}}
-	if s.Object.Fleet, err = fleetOf(r, q.Get("fleet"), ""); err != nil {
-		return err
+	if s.Object.Fleet = q.Get("fleet"); s.Object.Fleet != "" {
+		if err := permitFleet(r, s.Object.Fleet); err != nil {
+			return err
+		}
+	}
+	if g := keyring.From(r.Context()); g.OfFleets() {
+		s.Sees = g.Fleet
 	}
 	if s.From, s.To, err = samplePeriod(q); err != nil {
 		return err

@@ -3,7 +3,7 @@
 import type { PastView } from "./span";
 
 /** A page that was hidden or frozen does not leap: no step is longer than this, in ms of the viewer. */
-const longestStepMs = 250;
+const longestStepMs = 1_000;
 
 export class Clock {
   from = 0;

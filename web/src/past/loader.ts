@@ -75,10 +75,10 @@ export class Loader {
     return this.#reading !== null;
   }
 
-  /** Asks for what is needed most, unless that is under way. */
-  load(needs: Needs, filter: Filter): void {
+  /** Asks for what is needed most, unless that is under way; for chunks only if it is known which part of the map is meant. */
+  load(needs: Needs, filter: Filter, placed: boolean): void {
     if (this.#closed || performance.now() < this.#waitUntil) return;
-    const chunk = this.#filling ? null : this.#buffer.wanted(needs.t, needs.from, needs.to);
+    const chunk = this.#filling || !placed ? null : this.#buffer.wanted(needs.t, needs.from, needs.to);
     if (chunk) void this.#fill(chunk, needs);
     if (!this.#reading && this.#book.wants(needs.t)) void this.#read(needs, filter);
   }

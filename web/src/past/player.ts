@@ -285,7 +285,7 @@ export class Player {
   }
 
   #load(): void {
-    this.#loader.load(this.clock, this.#app.view.value.filter);
+    this.#loader.load(this.clock, this.#app.view.value.filter, this.#app.bounds.value !== null);
   }
 
   #run(now: number): void {
@@ -294,8 +294,8 @@ export class Player {
     if (now - this.#drawn < frameMs) return;
     this.#drawn = now;
     const { exact } = this.#buffer.at(this.clock.t);
-    // It waits for what it is about to show, rather than to show nothing.
-    const went = (exact || this.status.value.gone) && this.clock.advance(now - this.#last);
+    // It waits for what it is about to show, rather than to show nothing. Without a map there is nothing to wait for.
+    const went = (exact || this.#app.bounds.value === null) && this.clock.advance(now - this.#last);
     this.#last = now;
     if (went) {
       this.#tellEvents();
