@@ -119,6 +119,7 @@ describe("the map", () => {
 describe("the feed", () => {
   it("shows an event within a second of its cause", async () => {
     const place = await somePlace("zones");
+    await causeEnter(place); // the filter is for the map too, which then shows this one
     await withPage("?q=e2e-", async (page) => {
       await ready(page);
       // On a machine that is busy with other things one try may be late; three are not.
@@ -174,6 +175,7 @@ describe("the feed", () => {
 
   it("opens an event as JSON with the commands that subscribe to it", async () => {
     const place = await somePlace("zones");
+    await causeEnter(place);
     await withPage("?q=e2e-", async (page) => {
       await ready(page);
       const id = await causeEnter(place);

@@ -5,6 +5,7 @@ import type { App } from "../app";
 import { fillKeyed, h, setText } from "../dom";
 import { formatCount, plural } from "../format";
 import { stateNames } from "../live/frame";
+import { filtersObjects } from "../model/filter";
 import type { Colouring } from "../view";
 
 /** Further fleets are in the filter's list only. */
@@ -29,7 +30,8 @@ function states(app: App): HTMLElement[] {
   const draw = (): void => {
     const chosen = app.view.value.filter.states;
     const now = app.objects.counts();
-    crowd.hidden = now !== null;
+    const empty = now !== null && app.objects.frame.count === 0 && filtersObjects(app.view.value.filter);
+    crowd.hidden = now !== null && !empty;
     for (const { state, count, button, item } of rows) {
       button.setAttribute("aria-pressed", String(chosen.includes(state)));
       button.title = chosen.includes(state) ? `Show objects in all states again` : `Show only ${state} objects, and their events`;
@@ -37,6 +39,7 @@ function states(app: App): HTMLElement[] {
       if (now) setText(count, formatCount(now[state]));
       item.hidden = state === "unknown" && !now?.unknown && !chosen.includes(state);
     }
+    if (empty) setText(crowd, "No object here passes the filter.");
     if (now) return;
     const { cells } = app.objects.frame;
     const sum = (numbers: Uint32Array | undefined): number => numbers?.reduce((a, b) => a + b, 0) ?? 0;
