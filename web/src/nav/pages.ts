@@ -24,6 +24,7 @@ export const pages: readonly PageEntry[] = [
   { name: "bus", label: "Bus", icon: "bus", first: true },
   { name: "wire", label: "Wire", icon: "wire" },
   { name: "tunnel", label: "Tunnel", icon: "tunnel" },
+  { name: "docs/", label: "Documents", icon: "list", first: true },
 ];
 
 /** The entry of the page at a path. Null: the path names none, as that of a server of tunnels alone. */
