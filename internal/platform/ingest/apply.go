@@ -37,6 +37,8 @@ type partition struct {
 	events          []track.Event // scratch
 	due             atomic.Int64  // time from which on it has postponed work; see note
 	objects, silent atomic.Int64
+
+	incomplete bool // positions of stored records were refused when the pipeline ended
 }
 
 const (
@@ -72,7 +74,7 @@ func (p *Pipeline) fold(r *record) {
 	if r.options != nil {
 		s.options = r.options
 		for _, t := range p.partitions {
-			t.SetOptions(p.cfg.Track)
+			t.SetOptions(r.track)
 			t.note()
 		}
 	}

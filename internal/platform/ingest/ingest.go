@@ -78,6 +78,8 @@ type Fences interface {
 	// ends the decoding: the present fences are those of this view, if there is one.
 	Decode(id []byte) (*track.View, error)
 	Adopt(id []byte) error
+	// Follow is Decode and Adopt at once, for a view that a record of another node begins.
+	Follow(id []byte) (*track.View, error)
 }
 
 // Config configures New. Zeros stand for the defaults given here.
@@ -97,6 +99,12 @@ type Config struct {
 	Congested func() bool
 	// Logger reports steps of the system's clock. Nil: no report.
 	Logger *slog.Logger
+
+	// Replica makes the pipeline begin as a replica, whose batches go to Forward.
+	Replica bool
+	Forward Forwarder
+	// Append stores a record in the log of all nodes, and then in Journal. Nil: Journal.Append.
+	Append func(record []byte) (number uint64, err error)
 
 	// Run is part of the source of events, see [events.NewRecord]. Without a journal another run
 	// counts the events of an object from 1 again.
@@ -145,6 +153,7 @@ type Pipeline struct {
 	sessions   sessions // of senders; empty without a journal
 
 	seen    atomic.Pointer[track.View] // that the partitions have
+	role    atomic.Int32               // see Role
 	refusal atomic.Pointer[string]     // why nothing is accepted; nil: it is
 	wake    chan struct{}              // of run; holds one signal
 	soon    chan struct{}              // likewise, for a record after Config.Interval
@@ -193,6 +202,9 @@ func build(cfg Config) *Pipeline {
 	cfg.Workers = min(cfg.Workers, subjects.Partitions)
 	cfg.MaxWaiting = cmp.Or(cfg.MaxWaiting, maxWaiting)
 	cfg.CheckpointEvery = cmp.Or(cfg.CheckpointEvery, checkpointEvery)
+	if cfg.Append == nil && cfg.Journal != nil {
+		cfg.Append = cfg.Journal.Append
+	}
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics(nil)
 	}
@@ -211,6 +223,9 @@ func build(cfg Config) *Pipeline {
 	}
 	p.folding.several.Second = fold.NewSecond()
 	p.seen.Store(&track.View{})
+	if cfg.Replica {
+		p.role.Store(int32(Replica))
+	}
 	return p
 }
 
@@ -258,6 +273,9 @@ func (p *Pipeline) Refusing() string {
 // there is no room for it until ctx ends, its positions are rejected as overloaded. The error is
 // ErrClosed, or nil.
 func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
+	if p.Role() == Replica {
+		return p.cfg.Forward.Submit(ctx, b)
+	}
 	done := make(chan struct{})
 	pd := p.newPending(b, func(*pending) { close(done) })
 	if pd.reason = p.Refusing(); pd.reason != "" {
@@ -284,11 +302,18 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 // TrySubmit passes a batch in without waiting. It calls done, on any goroutine, once all of it has
 // been applied and published. Positions for which there is no room are rejected as overloaded.
 func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
-	pd := p.newPending(b, func(pd *pending) {
+	if p.Role() == Replica {
+		return p.cfg.Forward.TrySubmit(b, done)
+	}
+	return p.trySubmit(b, func(pd *pending) {
 		if r := pd.result(); done != nil {
 			done(r)
 		}
 	})
+}
+
+func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
+	pd := p.newPending(b, done)
 	if pd.reason = p.Refusing(); pd.reason != "" {
 		pd.refuseAll(refused)
 		pd.done(pd)
@@ -305,9 +330,9 @@ func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
 	}
 	if p.cfg.Interval > 0 {
 		pd.done = func(*pending) {}
-		r, err := p.postpone(pd)
-		if err == nil && done != nil {
-			done(r)
+		_, err := p.postpone(pd)
+		if err == nil {
+			done(&pending{batch: b, outcomes: make([]outcome, len(b.Positions))}) // as if all were accepted
 		}
 		return err
 	}
@@ -337,6 +362,9 @@ func (p *Pipeline) postpone(pd *pending) (Result, error) {
 // each fence that held the object has been published. The error is ErrClosed, or the reason of
 // Refuse.
 func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
+	if p.Role() == Replica {
+		return false, ErrReplica
+	}
 	if reason := p.Refusing(); reason != "" {
 		return false, errors.New(reason)
 	}
@@ -352,6 +380,9 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 // Settle returns once the partitions have the present fences, so that a caller that has changed
 // them sees the effect. They are durable then. The error is ErrClosed, that of the journal, or nil.
 func (p *Pipeline) Settle() error {
+	if p.Role() == Replica {
+		return ErrReplica
+	}
 	if reason := p.Refusing(); reason != "" {
 		return errors.New(reason)
 	}
@@ -391,7 +422,7 @@ func (p *Pipeline) follow() {
 	for {
 		select {
 		case <-ticker.C:
-			if p.Refusing() != "" {
+			if p.Refusing() != "" || p.Role() == Replica {
 				continue
 			}
 			if err := p.stage(); err != nil {

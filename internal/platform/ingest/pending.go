@@ -109,17 +109,21 @@ func (pd *pending) refuseAll(o outcome) {
 	pd.count()
 }
 
-// count counts the outcomes, when all are known.
-func (pd *pending) count() {
-	var applied [track.Past + 1]int
-	left := 0
+// counts counts the outcomes of applied positions, and the others.
+func (pd *pending) counts() (applied [track.Past + 1]int, left int) {
 	for _, o := range pd.outcomes {
 		if o >= refused {
 			left++
-		} else {
+		} else if int(o) < len(applied) {
 			applied[o]++
 		}
 	}
+	return applied, left
+}
+
+// count counts the outcomes, when all are known.
+func (pd *pending) count() {
+	applied, left := pd.counts()
 	pd.metrics.applied(applied)
 	pd.tell(applied)
 	pd.metrics.results[resultOverloaded].Add(uint64(left))

@@ -23,14 +23,16 @@ const (
 // one, so that a record is stored while the one before it is applied.
 type record struct {
 	at       track.Millis
-	number   uint64      // in the journal
-	options  []byte      // of the tracker, in their stored form; nil: those before
+	number   uint64 // in the journal
+	options  []byte // of the tracker, in their stored form; nil: those before
+	track    track.Options
 	view     *track.View // nil: the fences before
 	viewID   []byte
 	stepping uint64 // partitions that do postponed work, as bits
 	removals []*removal
 	parts    [subjects.Partitions][]part
 	spans    []span     // its positions
+	copied   *replayed  // its positions, if another node has made it
 	done     []Handled  // batches that it completes
 	opened   []*pending // batches of which it takes the last positions
 	count    int        // of positions
@@ -104,7 +106,7 @@ func (p *Pipeline) take(steps int) *record {
 		r.view, r.viewID = view, id
 	}
 	if p.cfg.Journal != nil && !bytes.Equal(p.options, m.options) {
-		r.options = p.options
+		r.options, r.track = p.options, p.cfg.Track
 	}
 	r.stepping = p.stepping(r.at, steps)
 	if r.options == nil && r.view == nil && requests == 0 && r.stepping == 0 {
@@ -120,9 +122,10 @@ func (p *Pipeline) take(steps int) *record {
 	return r
 }
 
-// busy reports whether a partition has work to do without further input.
+// busy reports whether a partition has work to do without further input, which a replica leaves to
+// the records of the leader.
 func (p *Pipeline) busy(at track.Millis) bool {
-	return slices.ContainsFunc(p.partitions[:], func(t *partition) bool { return t.isDue(at) })
+	return p.Role() == Leader && slices.ContainsFunc(p.partitions[:], func(t *partition) bool { return t.isDue(at) })
 }
 
 // takeRequests takes requests into a record, and returns their number.
@@ -213,13 +216,15 @@ func (p *Pipeline) run() {
 		case <-later:
 		}
 		again, later = nil, nil
-		p.turn <- struct{}{}
-		steps := recordSteps
 		congested := p.cfg.Congested()
-		if congested || p.Refusing() != "" || !p.busy(p.clock.now()) {
-			steps = 0
+		if p.Role() == Leader {
+			steps := recordSteps
+			if congested || p.Refusing() != "" || !p.busy(p.clock.now()) {
+				steps = 0
+			}
+			p.turn <- struct{}{}
+			p.makeRecord(steps)
 		}
-		p.makeRecord(steps)
 		over, busy := p.over()
 		switch {
 		case over:
@@ -262,6 +267,7 @@ func (p *Pipeline) waits() (closed, waiting bool) {
 func (p *Pipeline) refuseRest() {
 	for _, t := range p.partitions {
 		t.Refuse(func(j fold.Job, i int32) {
+			t.incomplete = true
 			if pd, live := j.(*pending); live { // and not of a replay
 				pd.refuse(i, unapplied)
 			}

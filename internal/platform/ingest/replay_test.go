@@ -331,6 +331,39 @@ func (b *brokenJournal) Append(record []byte) (uint64, error) {
 	return b.Memory.Append(record)
 }
 
+// Positions that a closing pipeline refuses for want of time are in its records: the next start
+// applies them, and a replay finds no difference.
+func TestRefusedPositionsAreInTheRecords(t *testing.T) {
+	log := journal.NewMemory()
+	config := Config{Workers: 1, Congested: func() bool { return true }, Track: track.Options{Initial: track.InitialEnter}}
+	p, _ := openOn(t, config, log, func(c *fence.Catalog) { addSet(t, c, "s", overlapping(300)...) })
+	p.Start(nil)
+	var got results
+	if err := p.TrySubmit(jumps("v", 400), got.of(0)); err != nil {
+		t.Fatal(err)
+	}
+	submit(t, p, jumps("other", 1))
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	p.Close(over)
+	if r := got.list()[0]; r.Overloaded == 0 {
+		t.Fatalf("nothing was refused: %+v", r)
+	}
+	again, _ := openOn(t, Config{}, log, nil)
+	again.Start(nil)
+	later := jumps("v", 1)
+	later.Positions[0].Time = track.MillisOf(time.Now()) + 50_000
+	submit(t, again, later)
+	again.Close(context.Background())
+	fences, err := views.Open(views.Options{Catalog: &fence.Catalog{}, Journal: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(Config{Journal: log, Fences: fences}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // Nothing is applied that is not stored, and the failure is told once.
 func TestAJournalThatFails(t *testing.T) {
 	pub := &published{}

@@ -49,7 +49,7 @@ func (p *Pipeline) append(r *record) (err error) {
 	}
 	b = appendTraces(b, tracesOf(r.spans))
 	p.making.buffer = b
-	if r.number, err = p.cfg.Journal.Append(b); err == nil && r.view != nil {
+	if r.number, err = p.cfg.Append(b); err == nil && r.view != nil {
 		p.cfg.Fences.Begin(r.viewID, r.number)
 	}
 	return err
@@ -126,9 +126,12 @@ func (p *Pipeline) tell(r *record) {
 	if p.cfg.Follower == nil || p.cfg.Journal == nil {
 		return
 	}
-	batches := make([][]track.Position, len(r.spans))
-	for i, s := range r.spans {
-		batches[i] = s.pending.batch.Positions[s.from:s.to]
+	batches := make([][]track.Position, 0, len(r.spans)+1)
+	for _, s := range r.spans {
+		batches = append(batches, s.pending.batch.Positions[s.from:s.to])
+	}
+	if r.copied != nil {
+		batches = append(batches, r.copied.positions)
 	}
 	p.cfg.Follower.Applied(r.number, r.at, batches)
 }
@@ -170,10 +173,11 @@ func (p *Pipeline) saveNext() error {
 	return errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.trimLatches(oldest), p.cfg.Fences.Release(oldest))
 }
 
-// save saves the state of a partition after the present record, unless it has postponed work.
+// save saves the state of a partition after the present record, unless it has postponed work, or
+// has refused some that the next start does.
 func (p *Pipeline) save(q int) error {
 	t, s := p.partitions[q], &p.folding.store
-	if t.More() || s.saved[q][0] == s.number {
+	if t.More() || t.incomplete || s.saved[q][0] == s.number {
 		return nil
 	}
 	state, err := p.export(q)

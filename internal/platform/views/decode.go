@@ -199,7 +199,12 @@ func (v *Views) Adopt(id []byte) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := v.store
-	defer s.forget()
+	if !s.Replicated {
+		defer s.forget() // Follow goes on with what is decoded
+	}
+	if len(id) == 0 && s.Replicated {
+		return nil // the first leader stores a view
+	}
 	if len(id) == 0 {
 		c := v.build(v.current.Load())
 		var err error
@@ -230,6 +235,7 @@ func (v *Views) Adopt(id []byte) error {
 		return err
 	}
 	v.next, s.files = d.next, d.files
+	s.share(d.documents(hash(id)))
 	v.book.Adopt(d.book)
 	for n, p := range d.book.Pages() {
 		s.rules[p] = pageHash(d.rules, n)

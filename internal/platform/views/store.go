@@ -51,6 +51,8 @@ type Options struct {
 	// Lost is called for a stored set that cannot be read, and the view is restored without it.
 	// Nil: that is an error.
 	Lost func(set string, err error)
+	// Replicated says that other nodes follow the journal, and remove documents on their own.
+	Replicated bool
 	// Extra returns further values that are stored with the next view, before it is in use. Nil:
 	// none.
 	Extra func() []journal.Value
@@ -65,6 +67,8 @@ type store struct {
 	known map[hash]int // documents in the journal, each with the number of live views
 	live  []liveView   // oldest first
 	files []byte       // of the adopted view
+
+	shared map[hash]struct{} // see share
 
 	unsaved []journal.Value // documents that are not in the journal yet
 	size    int             // of them
@@ -89,7 +93,7 @@ func Open(o Options) (*Views, error) {
 	if o.Fences.Boundary, err = geometry.ParseBoundary(string(o.Fences.Boundary)); err != nil {
 		return nil, err
 	}
-	s := &store{Options: o, log: o.Journal, known: map[hash]int{}, pages: map[fence.Page]hash{}, rules: map[*rulebook.Page]hash{}}
+	s := &store{Options: o, log: o.Journal, known: map[hash]int{}, shared: map[hash]struct{}{}, pages: map[fence.Page]hash{}, rules: map[*rulebook.Page]hash{}}
 	names, err := s.log.Names(prefix)
 	if err != nil {
 		return nil, err
@@ -115,10 +119,15 @@ func (v *Views) Files() []byte { return v.store.files }
 func (s *store) add(doc []byte, docs *[]hash) (hash, error) {
 	h := hash(sha256.Sum256(doc))
 	*docs = append(*docs, h)
-	if _, there := s.known[h]; there {
+	if s.has(h) {
 		return h, nil
 	}
-	s.known[h] = 0
+	if _, there := s.known[h]; !there {
+		s.known[h] = 0
+	}
+	if s.Replicated {
+		s.shared[h] = struct{}{}
+	}
 	s.unsaved = append(s.unsaved, journal.Value{Name: h.name(), Bytes: doc})
 	if s.size += len(doc); s.size < saveBytes {
 		return h, nil
@@ -179,6 +188,7 @@ func (s *store) put(c *catalogView, next track.SetID) ([]byte, error) {
 		s.known[h]++
 	}
 	s.live = append(s.live, liveView{id: id, docs: docs})
+	s.share(docs)
 	return id[:], nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -76,23 +77,45 @@ func Open(s Store) (*Ring, error) {
 	if s == nil {
 		return r, nil
 	}
-	text, err := s.Load()
-	if err != nil || len(text) == 0 {
-		return r, err
+	return r, r.Reload()
+}
+
+// Reload takes over the keys of the store, which another process has changed. Keys that stay as
+// they are keep their grants. After an error nothing has changed.
+func (r *Ring) Reload() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text, err := r.store.Load()
+	if err != nil {
+		return err
 	}
 	var kept []Key
-	if err := json.Unmarshal(text, &kept); err != nil {
-		return nil, fmt.Errorf("stored keys: %w", err)
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &kept); err != nil {
+			return fmt.Errorf("stored keys: %w", err)
+		}
+	}
+	for i := range kept {
+		if err := kept[i].Check(); err != nil {
+			return fmt.Errorf("stored key %.80q: %w", kept[i].Name, err)
+		}
 	}
 	next := map[string]*entry{}
-	for _, k := range kept {
-		if err := k.Check(); err != nil {
-			return nil, fmt.Errorf("stored key %.80q: %w", k.Name, err)
+	for name, e := range r.state.Load().keys {
+		if e.filed {
+			next[name] = e
 		}
-		next[k.Name] = r.newEntry(k, false)
+	}
+	for _, k := range kept {
+		switch old := r.state.Load().keys[k.Name]; {
+		case old != nil && (old.filed || reflect.DeepEqual(old.key, k)):
+			next[k.Name] = old
+		default:
+			next[k.Name] = r.newEntry(k, false)
+		}
 	}
 	r.publish(next)
-	return r, nil
+	return nil
 }
 
 // newEntry returns an entry whose grant ends when the key expires.

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"strconv"
+)
+
+// Beat is what a node tells the others, each quarter of a second.
+type Beat struct {
+	ID      string `json:"id"` // of this process
+	Node    string `json:"node"`
+	Role    Role   `json:"role"`
+	Term    uint64 `json:"term"`    // of the leader that it is or knows
+	Applied uint64 `json:"applied"` // sequence of the log
+	URL     string `json:"url"`     // of its HTTP interface
+	Version string `json:"version"`
+}
+
+// Role is what a node does.
+type Role string
+
+// The roles of a node.
+const (
+	Starting Role = "starting" // it has not caught up with the log yet
+	Follower Role = "follower"
+	Leader   Role = "leader"
+	Leaving  Role = "leaving" // it ends, and leads no more
+)
+
+// deadAfter is the number of a node's own beats that come back to it without one of another node,
+// after which the other one counts as dead. Time is measured by beats that went through the servers
+// alone, so nothing dies by a stalled server or a stalled process.
+const deadAfter = 4
+
+// election decides when a node makes a claim. It knows no clock and no network.
+type election struct {
+	id    string
+	own   uint64 // of its own beats that have come back
+	peers map[string]*peer
+	term  uint64 // the highest that was heard of
+	alone uint64 // own, when there was a leader last
+}
+
+type peer struct {
+	Beat
+	seen uint64 // own, when it was heard of last
+}
+
+func newElection(id string) *election { return &election{id: id, peers: map[string]*peer{}} }
+
+// hear takes a beat.
+func (e *election) hear(b Beat) {
+	e.peers[b.ID] = &peer{b, e.own}
+	e.term = max(e.term, b.Term)
+	if b.ID != e.id {
+		return
+	}
+	e.own++
+	e.peers[b.ID].seen = e.own
+	for id, p := range e.peers {
+		if e.own-p.seen > 40*deadAfter {
+			delete(e.peers, id)
+		}
+	}
+	if e.own <= deadAfter || e.leader() != nil { // at first it may not have heard of the leader yet
+		e.alone = e.own
+	}
+}
+
+func (e *election) alive(p *peer) bool { return e.own-p.seen < deadAfter }
+
+// leader returns the node that leads, or nil.
+func (e *election) leader() *peer {
+	var found *peer
+	for _, p := range e.peers {
+		if p.Role == Leader && e.alive(p) && p.Term >= e.term && (found == nil || p.Term > found.Term) {
+			found = p
+		}
+	}
+	return found
+}
+
+// mayClaim reports whether this node should become the leader now: there is none, and the nodes
+// with a better rank have not become it in their time. The rank depends on the term, so that not
+// always the same node comes first, and nodes that have not caught up come last.
+func (e *election) mayClaim() bool {
+	me := e.peers[e.id]
+	if me == nil || me.Role == Leaving || me.Role == Leader || e.own <= deadAfter || e.leader() != nil {
+		return false
+	}
+	var candidates []*peer
+	for _, p := range e.peers {
+		if e.alive(p) && p.Role != Leaving {
+			candidates = append(candidates, p)
+		}
+	}
+	slices.SortFunc(candidates, func(a, b *peer) int {
+		if a.Role != b.Role {
+			return cmp.Compare(rankOf(a.Role), rankOf(b.Role))
+		}
+		return cmp.Or(cmp.Compare(e.weight(a.ID), e.weight(b.ID)), cmp.Compare(a.ID, b.ID))
+	})
+	rank := uint64(slices.Index(candidates, me))
+	return e.own-e.alone >= rank*deadAfter
+}
+
+func rankOf(r Role) int {
+	if r == Follower {
+		return 0
+	}
+	return 1
+}
+
+// weight orders the nodes of a term.
+func (e *election) weight(id string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id + "/" + strconv.FormatUint(e.term, 10))) // never fails
+	return h.Sum64()
+}

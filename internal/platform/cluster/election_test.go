@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// nodes is a cluster in which beats reach all nodes that are up, in one order.
+type nodes struct {
+	all  []*election
+	role []Role
+	term uint64
+	up   []bool
+}
+
+func newNodes(n int) *nodes {
+	c := &nodes{}
+	for i := range n {
+		c.all = append(c.all, newElection(fmt.Sprint("n", i)))
+		c.role, c.up = append(c.role, Follower), append(c.up, true)
+	}
+	return c
+}
+
+// beat sends a beat of a node, which claims if it may. It reports whether it has become the leader.
+func (c *nodes) beat(i int) (claimed bool) {
+	if !c.up[i] {
+		return false
+	}
+	b := Beat{ID: c.all[i].id, Role: c.role[i], Term: c.term}
+	for j, e := range c.all {
+		if c.up[j] {
+			e.hear(b)
+		}
+	}
+	if c.all[i].mayClaim() {
+		c.term++
+		c.role[i] = Leader
+		return true
+	}
+	return false
+}
+
+// rounds sends beats of all nodes in random order, and returns the claims.
+func (c *nodes) rounds(r *rand.Rand, n int) (claims int) {
+	for range n {
+		for _, i := range r.Perm(len(c.all)) {
+			if c.beat(i) {
+				claims++
+			}
+		}
+	}
+	return claims
+}
+
+func (c *nodes) leaders() (all []int) {
+	for i, r := range c.role {
+		if c.up[i] && r == Leader {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// One node becomes the leader, another one soon after it has died or left, and none while it lives.
+func TestElection(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		c := newNodes(2 + r.IntN(4))
+		if c.rounds(r, deadAfter); len(c.leaders()) != 0 {
+			t.Fatalf("seed %d: a leader before the others could have been heard", seed)
+		}
+		if claims := c.rounds(r, 3); claims != 1 || len(c.leaders()) != 1 {
+			t.Fatalf("seed %d: %d claims, leaders %v", seed, claims, c.leaders())
+		}
+		if claims := c.rounds(r, 50); claims != 0 {
+			t.Fatalf("seed %d: %d claims beside a leader", seed, claims)
+		}
+		leader := c.leaders()[0]
+		within := deadAfter + 2
+		if seed%2 == 0 {
+			c.up[leader] = false
+		} else {
+			c.role[leader] = Leaving
+			c.beat(leader)
+			c.up[leader], within = false, 2
+		}
+		if claims := c.rounds(r, within); claims != 1 || len(c.leaders()) != 1 {
+			t.Fatalf("seed %d: %d claims within %d beats after the leader has gone, leaders %v", seed, claims, within, c.leaders())
+		}
+	}
+}
+
+// A node that was stopped hears its own beats no more, so for it no other node dies. A node whose
+// claim fails gives way to the next one.
+func TestElectionWithoutBeats(t *testing.T) {
+	c := newNodes(3)
+	r := rand.New(rand.NewPCG(1, 1))
+	c.rounds(r, deadAfter+3)
+	leader := c.leaders()[0]
+	for i, e := range c.all { // each hears the others alone, and much of them
+		for j := range c.all {
+			for range 100 {
+				if j != i && j != leader {
+					e.hear(Beat{ID: c.all[j].id, Role: Follower, Term: c.term})
+				}
+			}
+		}
+		if i != leader && e.mayClaim() {
+			t.Errorf("node %d would claim without a beat of its own", i)
+		}
+	}
+	c.up[leader] = false
+	tried := map[int]bool{}
+	for range 4 * deadAfter {
+		for i := range c.all {
+			if c.beat(i) {
+				tried[i] = true
+				c.role[i] = Follower // it did not succeed
+				c.term--
+			}
+		}
+	}
+	if len(tried) != 2 {
+		t.Errorf("of two nodes that are left, %d have tried", len(tried))
+	}
+}
+
+// A node that has not caught up with the log comes after all others.
+func TestElectionOfOneThatStarts(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		c := newNodes(3)
+		c.term = seed
+		late := r.IntN(3)
+		c.role[late] = Starting
+		c.rounds(r, deadAfter+3)
+		if l := c.leaders(); len(l) != 1 || l[0] == late {
+			t.Fatalf("seed %d: leaders %v, and %d starts", seed, l, late)
+		}
+	}
+}

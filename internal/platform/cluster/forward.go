@@ -1,0 +1,270 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"paddock/internal/platform/ingest"
+)
+
+const (
+	// forwardBytes bounds the batches of one request to the leader; a larger batch goes alone.
+	forwardBytes = 512 << 10
+	// forwardWaiting bounds the positions that wait at a follower.
+	forwardWaiting = 256 << 10
+	// forwardAttempt bounds one request to the leader, and forwardPatience the time until the
+	// positions of a batch are refused, while there is no leader.
+	forwardAttempt  = 2 * time.Second
+	forwardPatience = 15 * time.Second
+	forwardPause    = 50 * time.Millisecond
+)
+
+// noLeader is the reason of positions that no leader took in time.
+const noLeader = "no leader of the cluster has answered: send it again later"
+
+// Forwarder passes the batches of a follower's doors to the leader, in their order: one request at
+// a time, with all batches that wait. A request without an answer is sent again, also to the next
+// leader: positions that were applied by then count as late. It implements [ingest.Forwarder].
+type Forwarder struct {
+	node  *Node
+	local func() *ingest.Pipeline // of this node, which may be the leader by now
+	ctx   context.Context
+
+	mu      sync.Mutex
+	waiting []*forwarded
+	count   int // of their positions
+	more    chan struct{}
+}
+
+// forwarded is a batch, or a part of one, on its way.
+type forwarded struct {
+	batch *ingest.Batch
+	body  []byte // in its stored form
+	since time.Time
+	done  func(ingest.Outcomes)
+}
+
+// NewForwarder returns a forwarder, whose Run has to be called. It ends with ctx.
+func NewForwarder(ctx context.Context, node *Node, local func() *ingest.Pipeline) *Forwarder {
+	return &Forwarder{node: node, local: local, ctx: ctx, more: make(chan struct{}, 1)}
+}
+
+// tooMuch is the reason of positions for which there is no room.
+const tooMuch = "overloaded: the queue for the leader is full, send it again later"
+
+// Submit implements [ingest.Forwarder].
+func (f *Forwarder) Submit(ctx context.Context, b *ingest.Batch) (ingest.Result, error) {
+	answers := make(chan ingest.Outcomes, 1)
+	f.enter(b, func(o ingest.Outcomes) { answers <- o })
+	select {
+	case o := <-answers:
+		return b.Result(o), nil
+	case <-ctx.Done():
+		return b.Result(b.Refusal(noLeader)), nil
+	}
+}
+
+// TrySubmit implements [ingest.Forwarder].
+func (f *Forwarder) TrySubmit(b *ingest.Batch, done func(ingest.Result)) error {
+	f.enter(b, func(o ingest.Outcomes) {
+		if r := b.Result(o); done != nil {
+			done(r)
+		}
+	})
+	return nil
+}
+
+// enter lists a batch, or refuses it if there is no room.
+func (f *Forwarder) enter(b *ingest.Batch, done func(ingest.Outcomes)) {
+	parts := split(b, time.Now(), done)
+	f.mu.Lock()
+	n := len(b.Positions)
+	full := f.count > 0 && f.count+n > forwardWaiting || f.ctx.Err() != nil
+	if !full {
+		f.count += n
+		f.waiting = append(f.waiting, parts...)
+	}
+	f.mu.Unlock()
+	if full {
+		done(b.Refusal(tooMuch))
+		return
+	}
+	select {
+	case f.more <- struct{}{}:
+	default:
+	}
+}
+
+// split returns the parts of a batch that fit into a request each. done is called once all of them
+// are done.
+func split(b *ingest.Batch, now time.Time, done func(ingest.Outcomes)) []*forwarded {
+	body := ingest.AppendBatch(nil, b)
+	if len(body) <= forwardBytes || len(b.Positions) < 2 {
+		return []*forwarded{{b, body, now, done}}
+	}
+	first, second := b.Half()
+	var before ingest.Outcomes // they are done in their order
+	return append(split(first, now, func(o ingest.Outcomes) { before = o }), split(second, now, func(o ingest.Outcomes) { done(before.Then(o)) })...)
+}
+
+// Run passes batches on until ctx ends, and refuses the rest then.
+func (f *Forwarder) Run() {
+	for {
+		select {
+		case <-f.ctx.Done():
+			for all := f.next(); len(all) > 0; all = f.next() {
+				f.refuse(all)
+			}
+			return
+		case <-f.more:
+			for all := f.next(); len(all) > 0; all = f.next() {
+				f.pass(all)
+			}
+		}
+	}
+}
+
+// next takes the batches of the next request.
+func (f *Forwarder) next() []*forwarded {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	size, n := 0, 0
+	for n < len(f.waiting) && (n == 0 || size+len(f.waiting[n].body) <= forwardBytes) {
+		size += len(f.waiting[n].body)
+		f.count -= len(f.waiting[n].batch.Positions)
+		n++
+	}
+	all := f.waiting[:n:n]
+	f.waiting = f.waiting[n:]
+	return all
+}
+
+func (f *Forwarder) refuse(all []*forwarded) {
+	for _, b := range all {
+		b.done(b.batch.Refusal(noLeader))
+	}
+}
+
+// pass passes batches to the leader, whichever it is, and answers them.
+func (f *Forwarder) pass(all []*forwarded) {
+	for f.ctx.Err() == nil && time.Since(all[0].since) < forwardPatience {
+		if f.local().Role() == ingest.Leader {
+			f.passHere(all)
+			return
+		}
+		if leader, ok := f.node.Leader(); ok && leader.ID != f.node.id {
+			err := f.ask(leader.ID, all)
+			if err == nil {
+				return
+			}
+			f.node.o.Logger.Debug("the leader has not taken positions", "node", leader.Node, "error", err)
+		}
+		select {
+		case <-f.ctx.Done():
+		case <-time.After(forwardPause):
+		}
+	}
+	f.refuse(all)
+}
+
+// passHere passes batches to the pipeline of this node, one after the other.
+func (f *Forwarder) passHere(all []*forwarded) {
+	for _, b := range all {
+		applied := make(chan ingest.Outcomes, 1)
+		if err := f.local().Pass(b.batch, func(o ingest.Outcomes) { applied <- o }); err != nil {
+			b.done(b.batch.Refusal(noLeader))
+			continue
+		}
+		b.done(<-applied)
+	}
+}
+
+// ask makes one request to a node, and answers the batches.
+func (f *Forwarder) ask(node string, all []*forwarded) error {
+	var body []byte
+	lengths := make([]int, len(all))
+	for i, b := range all {
+		body = append(body, b.body...)
+		lengths[i] = len(b.batch.Positions)
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, forwardAttempt)
+	defer cancel()
+	msg, err := f.node.o.Conn.RequestWithContext(ctx, f.node.positions(node), body)
+	if err != nil {
+		return err
+	}
+	if reason := msg.Header.Get(refusalHeader); reason != "" {
+		return errors.New(reason)
+	}
+	outcomes, err := ingest.ParseOutcomes(msg.Data, lengths)
+	if err != nil {
+		return err
+	}
+	for i := range outcomes {
+		if outcomes[i].Unapplied() {
+			return ErrReplaced
+		}
+	}
+	for i, b := range all {
+		b.done(outcomes[i])
+	}
+	return nil
+}
+
+// refusalHeader has the reason why a node has taken nothing of a request.
+const refusalHeader = "Paddock-Refused"
+
+// positions returns the subject of requests to a node.
+func (n *Node) positions(id string) string { return n.o.Prefix + ".positions." + id }
+
+// Serve answers requests of followers until the returned function is called.
+func (n *Node) Serve(p *ingest.Pipeline) (stop func(), err error) {
+	sub, err := n.o.Conn.Subscribe(n.positions(n.id), func(msg *nats.Msg) { serve(p, msg) })
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = sub.Unsubscribe() }, nil // the connection may be gone
+}
+
+// serve answers a request once all of its batches are applied.
+func serve(p *ingest.Pipeline, msg *nats.Msg) {
+	if p.Role() != ingest.Leader {
+		respond(msg, nil, ErrReplaced)
+		return
+	}
+	batches, err := ingest.ParseBatches(msg.Data)
+	if err != nil {
+		respond(msg, nil, err)
+		return
+	}
+	var left sync.WaitGroup
+	outcomes := make([]ingest.Outcomes, len(batches))
+	for i, b := range batches {
+		left.Add(1)
+		if err = p.Pass(b, func(o ingest.Outcomes) { outcomes[i] = o; left.Done() }); err != nil {
+			left.Done()
+			break // it is ending: the follower asks the next leader
+		}
+	}
+	go func() {
+		left.Wait()
+		var body []byte
+		for i := range outcomes {
+			body = outcomes[i].Append(body)
+		}
+		respond(msg, body, err)
+	}()
+}
+
+// respond answers a request. If the answer is lost, the follower asks again.
+func respond(msg *nats.Msg, body []byte, err error) {
+	answer := nats.NewMsg(msg.Reply)
+	if answer.Data = body; err != nil {
+		answer.Header.Set(refusalHeader, err.Error())
+	}
+	_ = msg.RespondMsg(answer)
+}

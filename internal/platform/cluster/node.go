@@ -1,0 +1,344 @@
+// Package cluster makes several platforms one: they apply the same records in the same order, so
+// all have the same state, events and cursors. The order is a log in JetStream (see
+// [streamlog]), which the leader writes and the others follow.
+//
+// There is one order for all objects, and not one for each partition: the fold of a record costs
+// far less than its replication, so one writer uses up the log, and everything that holds on one
+// machine holds here: cursors are numbers, counts and pairs are exact, a change of a set has one
+// place in the order.
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/streamlog"
+)
+
+const (
+	// beatEvery is the time between two beats of a node.
+	beatEvery = 250 * time.Millisecond
+	// claimTimeout bounds the attempt to become the leader, and appendTimeout the time that a
+	// leader waits for the servers before it gives up its role.
+	claimTimeout  = 5 * time.Second
+	appendTimeout = 10 * time.Second
+)
+
+// ErrReplaced is the end of a leader that another node has replaced, or that does not reach the
+// servers. It has to start again, as a follower.
+var ErrReplaced = errors.New("this node is no longer the leader")
+
+// Options configure Join.
+type Options struct {
+	Conn   *nats.Conn
+	Log    *streamlog.Log
+	Own    journal.Journal // of this node
+	Prefix string          // of subjects between nodes, without a dot at its end
+
+	Name, URL, Version string // of this node, for the others
+	Logger             *slog.Logger
+
+	// Apply applies a record that Own has by now. Changed is told the names of values that the
+	// leader has changed in Own. Lead makes this node the leader: all records are applied.
+	Apply   func(number uint64, record []byte) error
+	Changed func(names []string)
+	Lead    func() error
+}
+
+// Node is this process as a member of a cluster.
+type Node struct {
+	o       Options
+	id      string
+	journal *Journal
+	applied atomic.Uint64
+	failed  chan error    // why the leader is one no longer
+	wanted  chan struct{} // holds a signal: a claim is due
+
+	mu       sync.Mutex // guards the fields below
+	election *election
+	role     Role
+	term     uint64
+}
+
+// Join returns a member that does not run yet. Until ctx ends, its journal may write.
+func Join(ctx context.Context, o Options) (*Node, error) {
+	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), role: Starting}
+	n.election = newElection(n.id)
+	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
+	sequence, err := applied(o.Own)
+	n.applied.Store(sequence)
+	return n, err
+}
+
+// Journal returns the journal of the leader.
+func (n *Node) Journal() *Journal { return n.journal }
+
+// fail ends the role of the leader.
+func (n *Node) fail(err error) {
+	select {
+	case n.failed <- err:
+	default:
+	}
+}
+
+// Run takes part in the cluster until ctx ends, which is no error. The error is ErrReplaced, or
+// that of applying an entry.
+func (n *Node) Run(ctx context.Context) error {
+	sub, err := n.o.Conn.Subscribe(n.o.Prefix+".beat", n.hear)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
+	var beating sync.WaitGroup
+	ended := make(chan struct{})
+	beating.Go(func() { n.beat(ended) })
+	defer beating.Wait()
+	defer close(ended)
+	err = n.take(ctx)
+	if ctx.Err() != nil {
+		n.become(Leaving)
+		n.tell()
+		return nil
+	}
+	return err
+}
+
+// take follows the log until this node is the leader, and then waits for the end of that.
+func (n *Node) take(ctx context.Context) error {
+	head, err := n.o.Log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if err := n.follow(ctx, head.Sequence); err != nil {
+		return err
+	}
+	n.become(Follower)
+	for {
+		following, stop := context.WithCancelCause(ctx)
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			select {
+			case <-n.wanted:
+				stop(errClaim)
+			case <-following.Done():
+			}
+		})
+		err := n.o.Log.Follow(following, n.applied.Load(), n.apply)
+		stop(nil)
+		waiting.Wait()
+		if !errors.Is(err, errClaim) {
+			return err
+		}
+		bounded, cancel := context.WithTimeout(ctx, claimTimeout)
+		sequence, err := n.o.Log.Claim(bounded, n.o.Name)
+		cancel()
+		if err != nil {
+			n.o.Logger.Warn("this node did not become the leader", "error", err)
+			continue
+		}
+		if err := n.follow(ctx, sequence); err != nil {
+			return err
+		}
+		return n.lead(ctx)
+	}
+}
+
+var (
+	errClaim   = errors.New("a claim is due")
+	errReached = errors.New("reached")
+)
+
+// follow applies the log up to a sequence.
+func (n *Node) follow(ctx context.Context, to uint64) error {
+	if n.applied.Load() >= to {
+		return nil
+	}
+	err := n.o.Log.Follow(ctx, n.applied.Load(), func(e *streamlog.Entry) error {
+		if err := n.apply(e); err != nil {
+			return err
+		}
+		if e.Sequence >= to {
+			return errReached
+		}
+		return nil
+	})
+	if errors.Is(err, errReached) {
+		return nil
+	}
+	return err
+}
+
+// apply applies an entry to the journal and the state of this node.
+func (n *Node) apply(e *streamlog.Entry) error {
+	if e.Node != "" {
+		n.mu.Lock()
+		n.term = e.Term
+		n.mu.Unlock()
+	} else if err := n.applySteps(e.Data); err != nil {
+		return fmt.Errorf("entry %d of the log: %w", e.Number, err)
+	}
+	if err := saveApplied(n.o.Own, e.Sequence); err != nil {
+		return err
+	}
+	n.applied.Store(e.Sequence)
+	return nil
+}
+
+func (n *Node) applySteps(data []byte) error {
+	steps, err := parseSteps(data)
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		s := &steps[i]
+		if _, newest := n.o.Own.Bounds(); s.kind == stepRecord && s.number <= newest {
+			continue // it was applied, and the process ended before it was noted
+		}
+		if err := applyStep(n.o.Own, s); err != nil {
+			return err
+		}
+		if s.kind == stepRecord {
+			if err := n.o.Apply(s.number, s.record); err != nil {
+				return err
+			}
+			continue
+		}
+		n.o.Changed(s.names())
+	}
+	return nil
+}
+
+// names returns the names of the changed values, and the beginnings of removed spans.
+func (s *step) names() (all []string) {
+	for _, v := range s.put {
+		all = append(all, v.Name)
+	}
+	for _, span := range s.remove {
+		all = append(all, span.From)
+	}
+	return all
+}
+
+// lead makes this node the leader, and returns when it is one no longer.
+func (n *Node) lead(ctx context.Context) error {
+	begun := time.Now()
+	n.become(Leader)
+	n.journal.leading.Store(true)
+	if err := n.o.Lead(); err != nil {
+		return err
+	}
+	n.tell()
+	n.o.Logger.Info("this node is the leader", "term", n.Term(), "applied", n.applied.Load(), "took", time.Since(begun))
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case err := <-n.failed:
+		return fmt.Errorf("%w: %w", ErrReplaced, err)
+	}
+}
+
+// become changes the role.
+func (n *Node) become(r Role) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.role = r
+}
+
+// beat tells the others of this node until ended is closed.
+func (n *Node) beat(ended <-chan struct{}) {
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	for {
+		n.tell()
+		select {
+		case <-ticker.C:
+		case <-ended:
+			return
+		}
+	}
+}
+
+// tell sends a beat. While the servers are away it is lost, as it should be.
+func (n *Node) tell() {
+	n.mu.Lock()
+	b := n.now()
+	n.mu.Unlock()
+	text, _ := json.Marshal(b) // texts and numbers always encode
+	if n.o.Conn.IsConnected() {
+		_ = n.o.Conn.Publish(n.o.Prefix+".beat", text) // the next one comes soon
+	}
+}
+
+// now returns the present beat. The caller holds mu.
+func (n *Node) now() Beat {
+	applied := n.applied.Load()
+	if n.role == Leader {
+		applied = max(applied, n.journal.Applied())
+	}
+	return Beat{ID: n.id, Node: n.o.Name, Role: n.role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
+}
+
+// hear takes a beat of a node, also of this one.
+func (n *Node) hear(msg *nats.Msg) {
+	var b Beat
+	if json.Unmarshal(msg.Data, &b) != nil || b.ID == "" {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.election.hear(b)
+	switch {
+	case n.role == Leader && b.Role == Leader && b.Term > n.term:
+		n.fail(fmt.Errorf("node %s leads in term %d", b.Node, b.Term))
+	case b.ID == n.id && n.election.mayClaim():
+		select {
+		case n.wanted <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Term returns the term of the newest leader that this node knows from the log.
+func (n *Node) Term() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.term
+}
+
+// Leader returns the last beat of the leader, if there is one.
+func (n *Node) Leader() (b Beat, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.election.leader(); p != nil {
+		return p.Beat, true
+	}
+	return b, false
+}
+
+// ID returns the id of this process among the nodes.
+func (n *Node) ID() string { return n.id }
+
+// Members returns the nodes that are alive, by their names.
+func (n *Node) Members() (all []Beat) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.election.peers {
+		if n.election.alive(p) {
+			all = append(all, p.Beat)
+		}
+	}
+	slices.SortFunc(all, func(a, b Beat) int { return strings.Compare(a.Node+a.ID, b.Node+b.ID) })
+	return all
+}
