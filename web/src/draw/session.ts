@@ -3,11 +3,12 @@
 
 import "../style/button.css";
 import "../style/draw.css";
-import type { Map as GLMap } from "maplibre-gl";
+import type { Map as GLMap, PaddingOptions } from "maplibre-gl";
 import { fetchSets, type Grant, type SetInfo } from "../api";
 import type { App } from "../app";
 import { plural } from "../format";
 import { confirm } from "../frame/dialog";
+import { boundsOf as boxOfGeometry, union } from "../model/sets";
 import { Canvas } from "./canvas";
 import { Editor } from "./editor";
 import { Input } from "./input";
@@ -25,6 +26,11 @@ const sayAfterMs = 350;
 
 /** Where the panel is a sheet: as in the style sheet. */
 const narrow = matchMedia("(max-width: 799px)");
+
+/** CSS pixels to leave free; beside the map's own margins, which do not count that the panel is wider than the sets. */
+function around(): PaddingOptions {
+  return narrow.matches ? { left: 30, right: 30, top: 30, bottom: 30 } : { left: 140, right: 60, top: 60, bottom: 60 };
+}
 
 /** Draws or edits a fence as requested; resolves when that has ended. */
 export async function begin(app: App, map: GLMap, request: Request): Promise<void> {
@@ -95,7 +101,7 @@ class Session {
     document.getElementById("left")!.prepend(this.#panel.element);
     app.editing.set(true);
     const { shape } = this.#editor.draft.value;
-    if (stored && shape) requestAnimationFrame(() => this.#map.fitBounds(boxOf(shape), { padding: 60, maxZoom: 17, duration: 400 }));
+    if (stored && shape) requestAnimationFrame(() => this.#map.fitBounds(boxOf(shape), { padding: around(), maxZoom: 17, duration: 400 }));
     this.#panel.focus();
   }
 
@@ -106,6 +112,13 @@ class Session {
     const corner = this.#map.project([e, s]);
     if (corner.x < left || corner.y < top) return;
     this.#map.fitBounds([w, s, e, n], { padding: 30, maxZoom: this.#map.getZoom(), duration: 300 });
+  }
+
+  /** Brings what is here and what another writer has stored into view. */
+  #compare(theirs: Stored): void {
+    const { shape } = this.#editor.draft.value;
+    const box = union([...(shape ? [boxOf(shape)] : []), boxOfGeometry(theirs.feature.geometry)]);
+    if (box) this.#map.fitBounds(box, { padding: around(), maxZoom: this.#map.getZoom(), duration: 300 });
   }
 
   #listen(): void {
@@ -137,6 +150,9 @@ class Session {
         if (!draft.shape || draft.shape === before.shape) return;
         say(this.#editor.summary());
         if (before.drawing && narrow.matches) requestAnimationFrame(() => draft.shape && this.#uncover(draft.shape));
+      }),
+      this.#saving.conflict.watch((conflict) => {
+        if (conflict?.theirs) this.#compare(conflict.theirs);
       }),
       this.#saving.findings.watch((findings) => say(findings[0] ? `${plural(findings.length, "finding")}: ${findingText(findings[0])}` : "The server finds nothing wrong any more.")),
     ];
