@@ -131,6 +131,9 @@ func (u *upCmd) rereader(c *console, flags map[string]string, started config.Con
 	}
 	return func() (*platform.Reread, error) {
 		again, other, err := u.load(c, flags)
+		if err == nil {
+			err = examineAgain(again, other)
+		}
 		if err != nil {
 			return nil, err
 		}

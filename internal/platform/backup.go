@@ -33,7 +33,7 @@ func (p *Platform) Backup(ctx context.Context, w io.Writer, secrets bool) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	files := journalDir(dir)
+	files := JournalDir(dir)
 	if err := p.journal.Checkpoint(files); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func removeUnfinished(dir string) error {
 // with secrets none of these. The error wraps ErrNoBackup if r is not a whole backup; nothing is
 // left then.
 func Restore(r io.Reader, dir string) (err error) {
-	to := journalDir(dir)
+	to := JournalDir(dir)
 	if _, err := os.Stat(to); err == nil {
 		return fmt.Errorf("%s is there already: move it away, or restore into another directory", to)
 	} else if !errors.Is(err, os.ErrNotExist) {
@@ -100,7 +100,7 @@ func Restore(r io.Reader, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
-	files := journalDir(unfinished)
+	files := JournalDir(unfinished)
 	if err := errors.Join(os.Mkdir(files, 0o700), os.Mkdir(secretsDir(unfinished), 0o700)); err != nil {
 		return err
 	}

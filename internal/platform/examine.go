@@ -9,8 +9,10 @@ import (
 
 	"paddock/bus"
 	"paddock/fence/track"
+	"paddock/internal/busd"
 	"paddock/internal/platform/doctor"
 	"paddock/internal/process/certificate"
+	"paddock/internal/process/config"
 )
 
 // openExamination gathers what an examination looks at, once everything has started.
@@ -70,11 +72,25 @@ func (p *Platform) certificates() (all []doctor.Certificate) {
 		leaf, _ := c.files.Certificate(nil) // it never fails
 		all = append(all, doctor.Certificate{Of: c.of, File: c.file, Ends: leaf.Leaf.NotAfter})
 	}
-	if b := p.busSettings(); b.TLS != nil && b.TLS.Config != nil {
-		for i := range b.TLS.Config.Certificates {
-			if leaf := leafOf(&b.TLS.Config.Certificates[i]); leaf != nil {
-				all = append(all, doctor.Certificate{Of: "bus.tls", Ends: leaf.NotAfter})
-			}
+	return append(all, busCertificates(p.busSettings())...)
+}
+
+// BusCertificates returns the certificates of the section bus, which CheckBus has accepted.
+func BusCertificates(cfg *config.Config, file *busd.Settings) []doctor.Certificate {
+	s, err := busSettings(cfg, file, cfg.Keyed())
+	if err != nil {
+		return nil
+	}
+	return busCertificates(s.Bus)
+}
+
+func busCertificates(b bus.Config) (all []doctor.Certificate) {
+	if b.TLS == nil || b.TLS.Config == nil {
+		return nil
+	}
+	for i := range b.TLS.Config.Certificates {
+		if leaf := leafOf(&b.TLS.Config.Certificates[i]); leaf != nil {
+			all = append(all, doctor.Certificate{Of: "bus.tls", File: leaf.Subject.String(), Ends: leaf.NotAfter})
 		}
 	}
 	return all

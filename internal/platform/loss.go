@@ -39,7 +39,7 @@ type loss struct {
 // acceptLoss puts a copy of what can be read in the place of a damaged journal, which is kept
 // aside. If nothing is damaged, it changes nothing.
 func (p *Platform) acceptLoss(cfg ingest.Config, dir string) error {
-	if _, err := os.Stat(journalDir(dir)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(JournalDir(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	work, err := os.MkdirTemp(dir, backupPrefix) // a later start removes it, if this one does not
@@ -48,7 +48,7 @@ func (p *Platform) acceptLoss(cfg ingest.Config, dir string) error {
 	}
 	defer func() { _ = os.RemoveAll(work) }() // in vain: the next start does it
 	copied := filepath.Join(work, "copy")
-	damage, err := journal.Salvage(journalDir(dir), filepath.Join(work, "links"), copied, p.log)
+	damage, err := journal.Salvage(JournalDir(dir), filepath.Join(work, "links"), copied, p.log)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *Platform) acceptLoss(cfg ingest.Config, dir string) error {
 		p.log.Info("--accept-loss: the journal is not damaged, and nothing is lost", "dir", dir)
 		return nil
 	}
-	aside := journalDir(dir) + ".damaged-" + time.Now().UTC().Format("20060102T150405Z")
+	aside := JournalDir(dir) + ".damaged-" + time.Now().UTC().Format("20060102T150405Z")
 	l := loss{At: time.Now().UTC().Truncate(time.Second), Aside: aside}
 	for _, d := range damage {
 		l.Damage = append(l.Damage, d.String())
@@ -177,7 +177,7 @@ func acceptedLosses(j journal.Journal) (all []loss, err error) {
 // it, see finishExchange.
 func exchange(dir, copied, aside string) error {
 	next := filepath.Join(dir, salvaged)
-	for _, step := range [][2]string{{copied, next}, {journalDir(dir), aside}, {next, journalDir(dir)}} {
+	for _, step := range [][2]string{{copied, next}, {JournalDir(dir), aside}, {next, JournalDir(dir)}} {
 		if err := os.Rename(step[0], step[1]); err != nil {
 			return err
 		}
@@ -196,8 +196,8 @@ func finishExchange(dir string) error {
 	if _, err := os.Stat(next); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Stat(journalDir(dir)); errors.Is(err, os.ErrNotExist) {
-		return os.Rename(next, journalDir(dir))
+	if _, err := os.Stat(JournalDir(dir)); errors.Is(err, os.ErrNotExist) {
+		return os.Rename(next, JournalDir(dir))
 	}
 	return os.RemoveAll(next)
 }

@@ -6,8 +6,8 @@ import "paddock/internal/process/config"
 // sockets, sets, and connections that are being refused.
 const ownFiles = 128
 
-// fewFiles is the number of files below which the operator is warned about lowered bounds.
-const fewFiles = 4_096
+// FewFiles is the number of files below which the operator is warned about lowered bounds.
+const FewFiles = 4_096
 
 // shareFiles divides the files that the process may open among the doors, if they are fewer than
 // the bounds of all doors together, so that one door cannot exhaust the files of another. HTTP gets

@@ -185,7 +185,7 @@ func New(o Options) *Platform {
 	cfg := *p.cfg
 	if p.cfg, p.files = &cfg, open; shareFiles(p.cfg, open) {
 		level := slog.LevelDebug
-		if open < fewFiles {
+		if open < FewFiles {
 			level = slog.LevelWarn
 		}
 		p.log.Log(context.Background(), level, "the limit on open files is low (ulimit -n): the doors share it", "files", open, "http", p.cfg.Limits.Connections,

@@ -98,7 +98,7 @@ func (p *Platform) trackOptions() (track.Options, error) {
 }
 
 func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
-	if err := journal.CheckFormat(journalDir(dir)); err != nil {
+	if err := journal.CheckFormat(JournalDir(dir)); err != nil {
 		return err
 	}
 	if err := errors.Join(removeUnfinished(dir), finishExchange(dir)); err != nil {
@@ -119,7 +119,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		open = journal.Open
 	}
 	p.journal, err = open(journal.Options{
-		Dir: journalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
+		Dir: JournalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
 		Fatal: func(err error) {
 			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
 			os.Exit(exitJournal)
@@ -197,7 +197,7 @@ func (p *Platform) closeJournal(context.Context) error {
 // stored ones. No platform may run with it, and nothing is written. The error wraps
 // [ingest.ErrDiffers], or is one of the journal.
 func Verify(dir string, log *slog.Logger, progress func(number, newest uint64)) (found ingest.Verified, err error) {
-	j, err := journal.Open(journal.Options{Dir: journalDir(dir), Logger: log, ReadOnly: true})
+	j, err := journal.Open(journal.Options{Dir: JournalDir(dir), Logger: log, ReadOnly: true})
 	if err != nil {
 		return found, err
 	}
@@ -216,12 +216,12 @@ func Verify(dir string, log *slog.Logger, progress func(number, newest uint64)) 
 // Past returns the past in a data directory, for an export. No platform may run with it, and
 // nothing is written.
 func Past(ctx context.Context, dir string, log *slog.Logger) (*export.Stored, error) {
-	j, err := journal.Open(journal.Options{Dir: journalDir(dir), Logger: log, ReadOnly: true})
+	j, err := journal.Open(journal.Options{Dir: JournalDir(dir), Logger: log, ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	return export.OpenStored(ctx, j, log)
 }
 
-// journalDir returns the journal's directory within a data directory.
-func journalDir(dir string) string { return filepath.Join(dir, "journal") }
+// JournalDir returns the journal's directory within a data directory.
+func JournalDir(dir string) string { return filepath.Join(dir, "journal") }

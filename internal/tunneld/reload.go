@@ -52,8 +52,8 @@ type told struct{ error }
 
 func (t told) Unwrap() error { return t.error }
 
-// Told returns an error for ServerOptions.Reload that others log when a signal has asked for it. The
-// server logs it only when it has found the changed file itself.
+// Told returns an error for ServerOptions.Reload that others log when a signal has asked for it.
+// The server logs it only when it has found the changed file itself.
 func Told(err error) error { return told{err} }
 
 // reload applies new settings, or keeps the old ones if they have a fault. asked reports that a

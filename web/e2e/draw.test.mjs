@@ -388,7 +388,7 @@ describe("what is in the way", () => {
       await panel(page).getByLabel("Name", { exact: true }).fill("Never saved");
       await page.keyboard.press("Escape");
       await dialog.getByText("Discard the changes?").waitFor();
-      await dialog.getByRole("button", { name: "Go on editing" }).click();
+      await dialog.getByRole("button", { name: "Cancel" }).click();
       await action(page, "Cancel").click();
       await dialog.getByRole("button", { name: "Discard" }).click();
       await panel(page).waitFor({ state: "hidden" });

@@ -23,6 +23,11 @@ export function startPlatform(directory) {
   return start(0, "up", "--data", "off", "--policy", "raw", "--sets", directory, "--snapshots", "off");
 }
 
+/** The same, with a directory for what is kept. */
+export function startKeeping(directory, data) {
+  return start(0, "up", "--data", data, "--policy", "raw", "--sets", directory, "--snapshots", "off");
+}
+
 /** Starts `paddock up` with a file of settings. Ports are free ones, or those of one that was there before. */
 export function startWith(file, before) {
   return start(before?.port ?? 0, "up", "--data", "off", "-c", file, "--snapshots", "off", "--log-format", "text", "--wire-listen", before?.said(/wire listening.*addr=(\S+)/) ?? "127.0.0.1:0");

@@ -432,7 +432,7 @@ export class Unreachable extends Error {
 }
 
 /** Names the server where a browser reports a failed connection; every other failure stays unchanged. */
-async function reached<T>(answer: Promise<T>): Promise<T> {
+export async function reached<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
@@ -508,9 +508,9 @@ export interface PastPosition {
   t: number;
 }
 
-/** The positions of an object from a time to another, Unix ms; none if the server keeps no history. */
-export async function fetchTrack(fleet: string, id: string, from: number, to: number, signal?: AbortSignal): Promise<PastPosition[]> {
-  const query = { fleet, from: new Date(from).toISOString(), to: new Date(to).toISOString(), format: "ndjson", limit: 500 };
+/** The first positions of an object from a time to another, Unix ms; none if the server keeps no history. */
+export async function fetchTrack(fleet: string, id: string, from: number, to: number, signal?: AbortSignal, limit = 500): Promise<PastPosition[]> {
+  const query = { fleet, from: new Date(from).toISOString(), to: new Date(to).toISOString(), format: "ndjson", limit };
   const url = apiURL(`v1/objects/${encodeURIComponent(id)}/track`, query);
   const text = await reached((await request(url, signal)).text());
   return text
@@ -582,7 +582,7 @@ export function isFenceEvent(record: unknown): record is FenceEvent {
   return placed && (fence === null || typeof fence?.id === "string");
 }
 
-function parseNDJSON(text: string): FenceEvent[] {
+export function parseNDJSON(text: string): FenceEvent[] {
   const events: FenceEvent[] = [];
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue; // a heartbeat

@@ -1,7 +1,7 @@
 // App: the state that the parts of the page share. Parts watch it and change it; they do not know each other.
 
 import type { Map as GLMap } from "maplibre-gl";
-import type { FenceEvent, Gap, Grant, Hello, Stats } from "./api";
+import type { Bounds, FenceEvent, Gap, Grant, Hello, Stats } from "./api";
 import type { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
 import { Catalog } from "./model/catalog";
@@ -9,8 +9,9 @@ import { Feed } from "./model/feed";
 import { Fleets } from "./model/fleets";
 import { Objects } from "./model/objects";
 import { Trails } from "./model/trails";
+import type { Player } from "./past/player";
 import { Signal } from "./signal";
-import { noFilter, parseView, type Selection, type View } from "./view";
+import { noFilter, parseView, type Filter, type Selection, type View } from "./view";
 
 /** The map's operations; there is no map until its code has loaded. */
 export interface MapActions {
@@ -70,13 +71,36 @@ export interface DrawnObject {
   lat: number;
 }
 
+/** What the map and the feed show: the present, or the past. */
+export class Scene {
+  readonly objects = new Objects();
+  readonly trails = new Trails();
+  #feed = this.#newFeed();
+
+  get feed(): Feed {
+    return this.#feed;
+  }
+
+  /** Begins with an empty feed. */
+  renew(filter: Filter): void {
+    this.#feed = this.#newFeed();
+    this.#feed.setFilter(filter);
+  }
+
+  #newFeed(): Feed {
+    return new Feed((fleet, id) => this.objects.find(fleet, id)?.state);
+  }
+}
+
 export class App {
   readonly view = new Signal<View>(parseView(location.search));
   readonly catalog = new Catalog();
-  readonly objects = new Objects();
-  readonly trails = new Trails();
   readonly fleets = new Fleets();
-  readonly feed = new Feed((fleet, id) => this.objects.find(fleet, id)?.state);
+  readonly live = new Scene();
+  /** The scene on the page: live, or that of the past. */
+  readonly scene = new Signal(this.live);
+  /** The part of the map that is on the screen, and a little around it; null until there is a map. */
+  readonly bounds = new Signal<Bounds | null>(null);
 
   readonly hello = new Signal<Hello | null>(null);
   readonly stats = new Signal<Stats | null>(null);
@@ -112,6 +136,27 @@ export class App {
   /** A sentence for screen readers, told at once. */
   readonly said = new Signal("");
   connection!: Connection;
+  past!: Player;
+
+  get objects(): Objects {
+    return this.scene.value.objects;
+  }
+
+  get trails(): Trails {
+    return this.scene.value.trails;
+  }
+
+  get feed(): Feed {
+    return this.scene.value.feed;
+  }
+
+  /** Shows another scene, with its last picture. */
+  show(scene: Scene): void {
+    this.scene.set(scene);
+    this.paused.set(scene.feed.paused);
+    this.frame.set(scene.objects.frame);
+    this.feedTick.update((n) => n + 1);
+  }
 
   /** Shows the details of something; null closes them. Selecting an object also follows it. */
   select(selection: Selection | null): void {

@@ -18,6 +18,8 @@ export interface PageState {
   paused: boolean;
   following: boolean;
   missed: number;
+  /** Where the playback is and of when the picture on the map is, Unix ms, and what it shows; null in the present. */
+  past: { t: number; drawn: number; playing: boolean; loading: boolean; objects: number; feed: string[] } | null;
   /** Null until the map's code has loaded. */
   map: MapStatistics | null;
 }
@@ -46,8 +48,15 @@ export function exposeState(app: App): void {
     paused: app.paused.value,
     following: app.following.value,
     missed: app.missed.value,
+    past: app.past.active ? pastOf(app) : null,
     map: app.map.value?.statistics() ?? null,
   });
   const project = (lon: number, lat: number): { x: number; y: number } | null => app.map.value?.project(lon, lat) ?? null;
   Object.defineProperty(window, "paddock", { value: Object.freeze({ state, project }), writable: false });
+}
+
+function pastOf({ past, feed, frame }: App): NonNullable<PageState["past"]> {
+  const { loading, objects } = past.status.value;
+  const events = feed.rows.flatMap(({ body }) => (body.type === "event" ? [body.event] : body.type === "group" ? body.events : []));
+  return { t: past.clock.t, drawn: frame.value?.t ?? 0, playing: past.clock.playing, loading, objects, feed: events.map(({ data: { at } }) => at) };
 }

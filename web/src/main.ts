@@ -7,6 +7,7 @@ import "./style/feed.css";
 import "./style/details.css";
 import "./style/map.css";
 import "./style/nav.css";
+import "./style/past.css";
 import type { Events, LiveMessage } from "./api";
 import { isFenceEvent } from "./api";
 import { App } from "./app";
@@ -17,6 +18,11 @@ import type { Frame } from "./live/frame";
 import { bindLocation } from "./location";
 import { bindPast } from "./live/past";
 import { noteStates, objectFilter } from "./model/filter";
+import { createPlayback } from "./past/bar";
+import { bindPastKeys } from "./past/keys";
+import { Player } from "./past/player";
+import { bindSelected } from "./past/selected";
+import { bindLongTrail } from "./past/trail";
 import { createAnnouncer } from "./ui/announcer";
 import { createBanner } from "./ui/banner";
 import { createBar } from "./ui/bar";
@@ -44,11 +50,11 @@ function element(id: string): HTMLElement {
 function onMessage(app: App, message: LiveMessage): void {
   switch (message.type) {
     case "hello":
-      app.objects.reset();
+      app.live.objects.reset();
       app.hello.set(message);
       break;
     case "names":
-      app.objects.learn(message);
+      app.live.objects.learn(message);
       app.fleets.learnNames(message);
       break;
     case "stats":
@@ -58,10 +64,10 @@ function onMessage(app: App, message: LiveMessage): void {
       onEvents(app, message);
       break;
     case "gap":
-      if (message.count === null) app.feed.restart();
+      if (message.count === null) app.live.feed.restart();
       app.gap.set(message);
       app.missed.update((n) => n + (message.count ?? 0));
-      app.feed.addGap(message.count ?? 0, message.reason, Date.now());
+      app.live.feed.addGap(message.count ?? 0, message.reason, Date.now());
       app.feedTick.update((n) => n + 1);
       break;
     case "sets":
@@ -74,18 +80,19 @@ function onEvents(app: App, { events, states }: Events): void {
   noteStates(events, states);
   const known = events.filter(isFenceEvent);
   app.fleets.learnEvents(known);
-  app.events.set(app.feed.add(known, Date.now()));
+  const fresh = app.live.feed.add(known, Date.now());
+  if (app.scene.value === app.live) app.events.set(fresh);
 }
 
 function onFrame(app: App, frame: Frame): void {
-  const { objects, trails } = app;
+  const { objects, trails } = app.live;
   objects.show(frame);
   for (let i = 0; i < frame.count; i++) {
     const name = objects.name(frame.handles[i]!);
     if (name) trails.add(name.key, frame.lon[i]!, frame.lat[i]!, frame.t);
   }
   trails.sweep(frame.t);
-  app.frame.set(frame);
+  if (app.scene.value === app.live) app.frame.set(frame);
 }
 
 function buildPage(app: App): Layout {
@@ -96,7 +103,7 @@ function buildPage(app: App): Layout {
   createBar(app, element("bar"));
   element("left").append(search.element, createSets(app), createDetails(app));
   element("right").append(createFeed(app));
-  element("middle").append(createBanner(app, page), createGreeting(app), createStart(app), createZoom(app), foot.element);
+  element("middle").append(createBanner(app, page), createGreeting(app), createStart(app), createZoom(app), foot.element, createPlayback(app, page));
   createAnnouncer(app, element("announcer"));
   bindKeys(app, {
     copyPlace: foot.copyPlace,
@@ -109,6 +116,7 @@ function buildPage(app: App): Layout {
       document.querySelector<HTMLElement>(".rows button")?.focus();
     },
   });
+  bindPastKeys(app);
   return layout;
 }
 
@@ -118,15 +126,16 @@ function start(): void {
     message: (message) => onMessage(app, message),
     frame: (frame) => onFrame(app, frame),
   });
-  app.feed.setFilter(app.view.value.filter);
+  app.live.feed.setFilter(app.view.value.filter);
   app.view.watch((now, before) => {
     if (now.filter === before.filter) return;
-    app.feed.setFilter(now.filter);
+    app.live.feed.setFilter(now.filter);
     app.connection.want({ objects: objectFilter(now.filter) });
     app.feedTick.update((n) => n + 1);
   });
   void startDrawing(app);
   app.connection.want({ objects: objectFilter(app.view.value.filter) });
+  app.past = new Player(app);
   bindLocation(app.view);
   const layout = buildPage(app);
   exposeState(app);
@@ -137,7 +146,10 @@ function start(): void {
   });
   void app.catalog.load();
   bindPast(app);
+  bindLongTrail(app);
+  bindSelected(app);
   window.setInterval(() => {
+    for (const feed of [app.live.feed, app.past.feed]) if (feed !== app.feed) feed.tick(Date.now());
     if (app.feed.tick(Date.now()) || app.feed.paused) app.feedTick.update((n) => n + 1);
   }, feedEveryMs);
   window.setInterval(tickTimes, 1000);

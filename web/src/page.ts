@@ -8,6 +8,7 @@ import "./style/details.css";
 import "./style/nav.css";
 import "./style/frame.css";
 import "./style/table.css";
+import "./style/button.css";
 import "./style/form.css";
 import "./style/overview.css";
 import { fill, h } from "./dom";

@@ -1,6 +1,7 @@
 // View: the state of the page, as one value that fits in a URL. Pure: location.ts keeps it in the address bar.
 
 import { isStateName } from "./live/frame";
+import { formatPast, parsePast, type PastView } from "./past/span";
 
 export interface MapPosition {
   lon: number;
@@ -38,10 +39,12 @@ export interface View {
   /** Names of the sets that are switched off. */
   hidden: readonly string[];
   colouring: Colouring;
+  /** The time of the past that is shown; null is the present. */
+  past: PastView | null;
 }
 
 export const noFilter: Filter = { set: "", events: [], rule: "", fleet: "", states: [], text: "" };
-export const emptyView: View = { at: null, selection: null, filter: noFilter, hidden: [], colouring: "set" };
+export const emptyView: View = { at: null, selection: null, filter: noFilter, hidden: [], colouring: "set", past: null };
 
 export function sameSelection(a: Selection | null, b: Selection | null): boolean {
   return a === b || (a !== null && b !== null && formatSelection(a) === formatSelection(b));
@@ -50,7 +53,7 @@ export function sameSelection(a: Selection | null, b: Selection | null): boolean
 /**
  * The view as a query, "" for the empty view. Its parts: at=lon,lat,zoom · fence=set/key · object=fleet/id ·
  * record=set/id (an event) · set= · event=enter,exit · rule= · fleet= · state=moving,silent · q= · hide=set,set ·
- * colour=fleet.
+ * colour=fleet · past=from,to · t= · speed= (of a playback).
  */
 export function formatView(view: View): string {
   const parts: string[] = [];
@@ -64,6 +67,7 @@ export function formatView(view: View): string {
   if (view.filter.text) parts.push(`q=${encodeURIComponent(view.filter.text)}`);
   if (view.hidden.length > 0) parts.push(`hide=${joinList(view.hidden)}`);
   if (view.colouring !== "set") parts.push(`colour=${view.colouring}`);
+  if (view.past) parts.push(...formatPast(view.past));
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
 }
 
@@ -98,6 +102,7 @@ export function parseView(query: string): View {
     },
     hidden: splitList(raw.get("hide")),
     colouring: raw.get("colour") === "fleet" ? "fleet" : "set",
+    past: parsePast(raw.get("past"), raw.get("t"), raw.get("speed")),
   };
 }
 

@@ -11,6 +11,7 @@ const views: [string, View][] = [
   ["?event=dwell&rule=over%20stay", { ...emptyView, filter: { ...noFilter, events: ["dwell"], rule: "over stay" } }],
   ["?hide=a%2Cb,c", { ...emptyView, hidden: ["a,b", "c"] }],
   ["?colour=fleet", { ...emptyView, colouring: "fleet" }],
+  ["?past=2026-03-12T11:00:00Z,2026-03-12T12:00:00Z&t=2026-03-12T11:30:00Z&speed=60", { ...emptyView, past: { from: 1_773_313_200_000, to: 1_773_316_800_000, t: 1_773_315_000_000, speed: 60 } }],
   [
     "?at=0.00000,-0.00001,0.00&object=f%26l/%23%3F%2F%25&q=%26%3D%2B",
     {

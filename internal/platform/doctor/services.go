@@ -12,8 +12,8 @@ import (
 	"paddock/internal/platform/deliver/sinks"
 )
 
-// soonEnds is how long before its end a certificate is warned of.
-const soonEnds = 14 * 24 * time.Hour
+// SoonEnds is how long before its end a certificate is warned of.
+const SoonEnds = 14 * 24 * time.Hour
 
 func (f *Facts) certificates() Result {
 	if f.Certificates == nil {
@@ -36,7 +36,7 @@ func JudgeCertificates(all []Certificate, now time.Time) Result {
 		case left <= 0:
 			status = Problem
 			items = append(items, Item{ID: c.File, Text: fmt.Sprintf("%s has ended on %s", c.Of, day)})
-		case left < soonEnds:
+		case left < SoonEnds:
 			status = worse(status, Warning)
 			items = append(items, Item{ID: c.File, Text: fmt.Sprintf("%s ends on %s, in %.0f days", c.Of, day, left.Hours()/24)})
 		}

@@ -103,7 +103,7 @@ func (g *gate) judge(w http.ResponseWriter, r *http.Request) *keyring.Grant {
 		return nil
 	case access.Refused:
 		if asksForPage(r) {
-			writeLogin(w, http.StatusUnauthorized, "")
+			writeLogin(w, http.StatusUnauthorized, "", localPage(r.URL.RequestURI()))
 			return nil
 		}
 		w.Header()["Www-Authenticate"] = access.Challenge

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"html"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 	// sessionTime is the longest life of a session, after which the browser needs the key again.
 	sessionTime = 12 * time.Hour
 	maxLogin    = 4 << 10 // bytes of the form
+	maxNext     = 2 << 10 // bytes of the page that it leads to
 	// sessionPath takes the form.
 	sessionPath = "/v1/session"
 )
@@ -73,14 +75,14 @@ func (s sessions) key(r *http.Request) (name string, digest keyring.Digest, ok b
 // postSession exchanges a key for a cookie, and shows the dashboard.
 func (a *API) postSession(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
-	secret := strings.TrimSpace(r.PostFormValue("key"))
+	secret, next := strings.TrimSpace(r.PostFormValue("key")), localPage(r.PostFormValue("next"))
 	found := a.gate.find(secret)
 	switch a.gate.guard.Decide(r, secret != "", found != nil) {
 	case access.Paused:
-		writeLogin(w, http.StatusTooManyRequests, "Too many wrong keys came from your address: try again later.")
+		writeLogin(w, http.StatusTooManyRequests, "Too many wrong keys came from your address: try again later.", next)
 		return nil
 	case access.Refused:
-		writeLogin(w, http.StatusUnauthorized, "This is not a key of this server.")
+		writeLogin(w, http.StatusUnauthorized, "This is not a key of this server.", next)
 		return nil
 	}
 	name := found.Name()
@@ -91,7 +93,7 @@ func (a *API) postSession(w http.ResponseWriter, r *http.Request) error {
 	c := newCookie(r, a.gate.sessions.cookie(name, seal(keyring.DigestOf(secret)), end))
 	c.Expires = end
 	http.SetCookie(w, c)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, next, http.StatusSeeOther)
 	return nil
 }
 
@@ -127,15 +129,27 @@ func asksForPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// writeLogin answers with a page that asks for a key.
-func writeLogin(w http.ResponseWriter, status int, note string) {
+// localPage returns the path and query of a page of this server, or "/" for anything that a browser
+// could take for an address elsewhere.
+func localPage(target string) string {
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || len(target) > maxNext ||
+		!strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.ContainsAny(target, "\\\t\r\n") {
+		return "/"
+	}
+	return target
+}
+
+// writeLogin answers with a page that asks for a key, and then shows the page next.
+func writeLogin(w http.ResponseWriter, status int, note, next string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(strings.Replace(loginPage, "NOTE", html.EscapeString(note), 1))) // the client may be gone
+	page := strings.NewReplacer("NOTE", html.EscapeString(note), "NEXT", html.EscapeString(next)).Replace(loginPage)
+	_, _ = w.Write([]byte(page)) // the client may be gone
 }
 
 const loginPage = `<!doctype html>
@@ -154,6 +168,7 @@ input,button{font:inherit;padding:.5rem .75rem;border-radius:.4rem;border:1px so
 <h1>Paddock</h1>
 <p>This server asks for a key. Its administrator makes them: <code>paddock keys add</code>.</p>
 <label for="key">Key</label>
+<input type="hidden" name="next" value="NEXT">
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
 <button>Open</button>
 <p class="note" role="alert">NOTE</p>

@@ -142,3 +142,29 @@ func TestOtherOrigins(t *testing.T) {
 		}
 	}
 }
+
+// The page that asks for a key leads to the page that was asked for, and to no other server.
+func TestLoginLeadsBack(t *testing.T) {
+	for target, want := range map[string]string{
+		"/rules?rule=a%20b": "/rules?rule=a%20b", "/": "/", "": "/", "rules": "/", "//evil.example": "/", "https://evil.example/": "/",
+		`/\evil.example`: "/", "/\t/evil.example": "/", "javascript:alert(1)": "/", "/" + strings.Repeat("a", maxNext): "/",
+	} {
+		if got := localPage(target); got != want {
+			t.Errorf("%q leads to %q, not %q", target, got, want)
+		}
+	}
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	t.Cleanup(ring.Close)
+	must(t, ring.Add(keyring.Key{Name: "viewer", SHA256: keyring.DigestOf("v"), Verbs: []string{"lookup"}}))
+	tw := newTown(t, options{config: func(c *Config) { c.Keys, c.KeyRequired = ring, true }})
+	if r := tw.get(`/rules?q="><b>`, "Accept", "text/html"); r.status != 401 || !strings.Contains(string(r.body), `name="next" value="/rules?q=&#34;&gt;&lt;b&gt;"`) {
+		t.Errorf("%d: %s", r.status, r.body)
+	}
+	res, err := browser(t).PostForm(tw.url+"/v1/session", url.Values{"key": {"v"}, "next": {"/rules?rule=a"}})
+	must(t, err)
+	_ = res.Body.Close()
+	if res.StatusCode != 303 || res.Header.Get("Location") != "/rules?rule=a" {
+		t.Errorf("%s, to %q", res.Status, res.Header.Get("Location"))
+	}
+}

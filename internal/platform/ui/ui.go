@@ -129,7 +129,7 @@ var allPages = map[string]page{
 var tunnelPages = map[string]page{"": tunnelPage, "tunnel": tunnelPage}
 
 var (
-	mapPage    = page{indexFile, []string{"at", "fence", "object", "record", "set", "event", "rule", "fleet", "state", "q", "hide", "colour", "edit", "draw"}}
+	mapPage    = page{indexFile, []string{"at", "fence", "object", "record", "set", "event", "rule", "fleet", "state", "q", "hide", "colour", "edit", "draw", "past", "t", "speed"}}
 	tunnelPage = page{pageFile, []string{"find"}}
 )
 

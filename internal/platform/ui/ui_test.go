@@ -129,7 +129,7 @@ func TestMissingFilesAreNotThePage(t *testing.T) {
 func TestUnknownQueries(t *testing.T) {
 	built, unbuilt := newHandler(build, allPages, "ask elsewhere"), newHandler(fstest.MapFS{}, allPages, "ask elsewhere")
 	for target, want := range map[string]int{
-		"/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
+		"/?past=a,b&t=c&speed=60": 200, "/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
 		"/?rule=a": 200, "/sets?set=a": 200, "/rules?rule=a&set=b&q=c": 200, "/webhooks?id=a&attempt=1": 200, "/keys?by=a": 200,
 		"/devices?door=http": 200, "/bus": 200, "/wire": 200, "/wire?find=x": 400, "/rules?id=7": 400,
 		"/?rule=overstay": 200, "/?edit=depots/north": 200, "/?draw=polygon": 200,

@@ -25,6 +25,7 @@ func (c *Config) readYAML(s *Sources, text []byte) []error {
 	known := sections(keys)
 	for _, section := range root.Entries("the file") {
 		if read, ok := s.Others[section.Key]; ok {
+			c.origins[section.Key] = section.At.Place()
 			file.Env = s.lookup
 			read(section.Value)
 			file.Env = nil

@@ -66,6 +66,6 @@ export function sameNumber(a: string, b: string): boolean {
   return a.trim() !== "" && b.trim() !== "" && Number(a) === Number(b);
 }
 
-export function button(label: string, run: () => void, className = "draw-button", ...content: (Node | string)[]): HTMLButtonElement {
+export function button(label: string, run: () => void, className = "button", ...content: (Node | string)[]): HTMLButtonElement {
   return h("button", { type: "button", class: className, onclick: run }, ...content, label);
 }

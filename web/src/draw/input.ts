@@ -103,9 +103,10 @@ export class Input {
     const step = shift ? nudge.shift : nudge.plain;
     const spot = this.#screen.spot(start);
     const to = this.#screen.point({ x: spot.x + arrow[0] * step, y: spot.y + arrow[1] * step });
-    // Rounding must not lose a step where the map is very close.
-    if (place && from) this.#editor.move(place, to);
-    else this.#editor.moveBy(to[0] - start[0], to[1] - start[1]);
+    if (place && from) {
+      this.#editor.move(place, to);
+      this.#editor.say(`Moved to ${to[1].toFixed(5)}, ${to[0].toFixed(5)}. ${this.#editor.summary()}`);
+    } else this.#editor.moveBy(to[0] - start[0], to[1] - start[1]);
     return true;
   }
 

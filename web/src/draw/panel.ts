@@ -144,12 +144,12 @@ export class Panel {
     });
     const chooser = h("div", { class: "draw-kinds", role: "group", "aria-label": "What to draw" }, ...choices.map(({ choice }) => choice));
     const hint = h("p", { class: "draw-hint" });
-    const finish = button("Finish", () => editor.finish(), "draw-button primary");
+    const finish = button("Finish", () => editor.finish(), "button primary");
     const abandon = button("No hole", () => editor.abandonHole());
-    const keyboard = button("Draw by keyboard", () => input.useKeyboard(), "draw-button draw-by-keys", icon("keyboard"));
+    const keyboard = button("Draw by keyboard", () => input.useKeyboard(), "button draw-by-keys", icon("keyboard"));
     const keys = h("p", { class: "note" }, "Arrow keys move the map below the cross, with Shift further. Enter places a point, again at the same place it finishes, Backspace takes it back.");
     return {
-      element: h("div", { class: "part draw-stage" }, chooser, hint, h("div", { class: "draw-actions" }, finish, abandon, keyboard), keys),
+      element: h("div", { class: "part draw-stage" }, chooser, hint, h("div", { class: "actions begin" }, finish, abandon, keyboard), keys),
       update: () => {
         const draft = editor.draft.value;
         const { drawing } = draft;
@@ -198,7 +198,7 @@ export class Panel {
 
   #form(faultsOf: FaultsOf): Part {
     const { editor, input, sets, mayMakeSets } = this.#parts;
-    const cut = button("Cut a hole", () => editor.cut(), "draw-button", icon("hole"));
+    const cut = button("Cut a hole", () => editor.cut(), "button", icon("hole"));
     const hint = h("p", { class: "draw-hint" });
     const shape = h("div", { class: "part draw-shape" }, hint, cut);
     const basics = createBasics(editor, faultsOf);
@@ -222,7 +222,7 @@ export class Panel {
 
   #footer(): Part {
     const { editor, saving, actions } = this.#parts;
-    const save = button("", () => actions.save(), "draw-button primary");
+    const save = button("", () => actions.save(), "button primary");
     const cancel = button("Cancel", () => actions.close());
     const copy = h("button", { type: "button", class: "icon-button", "aria-label": "Copy this fence", title: "Copy", onclick: () => actions.copy() }, icon("copy"));
     const remove = h("button", { type: "button", class: "icon-button draw-remove", "aria-label": "Delete this fence", title: "Delete", onclick: () => actions.remove() }, icon("trash"));
@@ -253,7 +253,7 @@ function showConflict(target: HTMLElement, saving: Saving): void {
     h("p", {}, text),
     h(
       "div",
-      { class: "draw-actions" },
+      { class: "actions begin" },
       gone ? null : button("Take theirs", () => saving.takeTheirs()),
       button(gone ? "Keep mine as a new fence" : "Keep mine as a copy", () => saving.keepMine()),
     ),

@@ -1,12 +1,14 @@
 // Session: one fence that is drawn or edited, from its beginning to its end. This module and what it imports is a chunk
 // of its own, which is loaded when a person begins.
 
+import "../style/button.css";
 import "../style/draw.css";
 import type { Map as GLMap } from "maplibre-gl";
 import { fetchSets, type Grant, type SetInfo } from "../api";
 import type { App } from "../app";
+import { plural } from "../format";
+import { confirm } from "../frame/dialog";
 import { Canvas } from "./canvas";
-import { ask } from "./dialog";
 import { Editor } from "./editor";
 import { Input } from "./input";
 import type { Request } from "./link";
@@ -16,6 +18,7 @@ import { mayWrite } from "./rights";
 import { Saving } from "./saving";
 import { Screen } from "./screen";
 import { boundsOf, type Shape } from "./shape";
+import { findingText } from "./validate";
 
 /** Steps of a keyboard follow each other closely: only the last one is told. */
 const sayAfterMs = 350;
@@ -135,7 +138,7 @@ class Session {
         say(this.#editor.summary());
         if (before.drawing && narrow.matches) requestAnimationFrame(() => draft.shape && this.#uncover(draft.shape));
       }),
-      this.#saving.findings.watch((findings) => say(findings.length > 0 ? `The server found ${findings.length}.` : "The server finds nothing wrong.")),
+      this.#saving.findings.watch((findings) => say(findings[0] ? `${plural(findings.length, "finding")}: ${findingText(findings[0])}` : "The server finds nothing wrong any more.")),
     ];
     return () => {
       clearTimeout(timer);
@@ -197,7 +200,7 @@ class Session {
     if (!stored) return;
     const name = draft.value.name || stored.id;
     const text = `Objects that are in it leave it with an exit. Rules and links that name ${stored.set}/${stored.id} find nothing any more.`;
-    const sure = await ask(`Delete ${name} from ${stored.set}?`, text, [{ value: true, label: "Delete", danger: true }, { value: false, label: "Keep it" }]);
+    const sure = await confirm({ title: `Delete ${name} from ${stored.set}?`, text, action: "Delete" });
     if (sure && (await this.#saving.remove())) this.#finish(`The fence ${name} is deleted.`);
   }
 
@@ -205,10 +208,7 @@ class Session {
     if (!this.#editor.dirty) return true;
     if (this.#asking) return false;
     this.#asking = true;
-    const lose = await ask("Discard the changes?", "What you have drawn or changed has not been saved.", [
-      { value: true, label: "Discard", danger: true },
-      { value: false, label: "Go on editing" },
-    ]);
+    const lose = await confirm({ title: "Discard the changes?", text: "What you have drawn or changed has not been saved.", action: "Discard" });
     this.#asking = false;
     return lose;
   }

@@ -84,11 +84,11 @@ export async function attempt(button: HTMLButtonElement, outcome: HTMLElement, a
   }
 }
 
-/** A button for an operation, with a line below it for its failure. */
-export function operation(label: string, act: () => Promise<unknown>, className = "button"): { button: HTMLButtonElement; outcome: HTMLElement } {
-  const outcome = h("p", { class: "outcome", role: "alert", hidden: true });
-  const button = h("button", { type: "button", class: className, onclick: () => void attempt(button, outcome, act) }, label);
-  return { button, outcome };
+/** Replaces the content of an element. If the keyboard was in it, it goes on at its first control. */
+export function refill(target: HTMLElement, ...children: Child[]): void {
+  const focus = target.contains(document.activeElement);
+  fill(target, ...children);
+  if (focus) target.querySelector<HTMLElement>("input, select, textarea, button, a")?.focus();
 }
 
 /** Buttons for operations, and one line for their failures. */

@@ -23,6 +23,8 @@ export class Split {
 
   /** Shows details; those of another item get the focus. */
   show(key: string, kind: string, title: string, ...content: Child[]): void {
+    // What replaces the details under the keyboard, such as after a change, gets it.
+    const focus = key !== this.#key || this.#detail.contains(document.activeElement);
     const other = key !== this.#key;
     this.#key = key;
     const heading = h("h2", { tabindex: -1, id: "detail-title" }, title);
@@ -41,10 +43,8 @@ export class Split {
     fill(this.#detail, card);
     this.#detail.hidden = false;
     this.element.classList.add("open");
-    if (other) {
-      heading.focus({ preventScroll: true });
-      if (matchMedia("(max-width: 1099px)").matches) window.scrollTo({ top: 0 });
-    }
+    if (focus) heading.focus({ preventScroll: true });
+    if (other && matchMedia("(max-width: 1099px)").matches) window.scrollTo({ top: 0 });
   }
 
   hide(): void {

@@ -44,6 +44,8 @@ export interface Frame {
   thinned: boolean;
   /** Of a crowd; the objects are then only those that were asked for on their own. */
   cells: Cells | null;
+  /** Objects are exactly there at this moment: they do not glide to their places. */
+  still?: boolean;
   count: number;
   handles: Uint32Array;
   /** Degrees. */

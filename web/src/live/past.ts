@@ -20,7 +20,7 @@ export function bindPast(app: App): void {
   };
   ask();
   app.view.watch((now, before) => {
-    if (now.filter === before.filter || app.feed.rows.length >= pastEvents) return;
+    if (now.filter === before.filter || app.live.feed.rows.length >= pastEvents) return;
     if (sameQuery(queryOf(now.filter), queryOf(before.filter))) return;
     clearTimeout(timer);
     timer = window.setTimeout(ask, askAfterMs);
@@ -40,7 +40,7 @@ async function load(app: App, query: EventQuery, signal: AbortSignal): Promise<v
   try {
     const events = await fetchEvents(query, signal);
     app.fleets.learnEvents(events);
-    app.feed.addPast(events);
+    app.live.feed.addPast(events);
     app.feedTick.update((n) => n + 1);
   } catch {
     // The feed then begins with the next event.

@@ -11,6 +11,7 @@ import { objectKey } from "../model/objects";
 import { union } from "../model/sets";
 import { eventKind, isChange, isCount, kindColour } from "../model/kinds";
 import type { Selection, View } from "../view";
+import { TrackLayer } from "../past/layer";
 import { readColours, type MapColours } from "./colours";
 import { cellLevel, Crowd } from "./crowd";
 import { FenceLayers } from "./fences";
@@ -84,6 +85,7 @@ class MapView implements MapActions {
   readonly #crowd = new Crowd();
   readonly #labels: MapLabels;
   readonly #ground: Ground;
+  #track: TrackLayer | undefined;
   #colours: MapColours;
   #placed: boolean;
   /** A selected fence whose set has not been loaded yet. */
@@ -108,6 +110,7 @@ class MapView implements MapActions {
   start(): void {
     this.#watchMap();
     this.#watchApp();
+    this.#track = new TrackLayer(this.#app, this.#map);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#recolour());
     this.#app.map.set(this);
     this.#sendView();
@@ -154,7 +157,7 @@ class MapView implements MapActions {
   }
 
   #watchApp(): void {
-    const { view, catalog, covered, frame, events, hello, marked } = this.#app;
+    const { view, catalog, covered, frame, events, hello, marked, scene } = this.#app;
     const stay = this.#placed; // where the address says, whatever it selects
     catalog.infos.bind(() => this.#placeOnce());
     // Let the panel be there before it is measured.
@@ -177,6 +180,7 @@ class MapView implements MapActions {
       if (f) this.#showFrame(f);
     });
     hello.watch(() => this.#overlay.resetHandles());
+    scene.watch(() => this.#overlay.resetHandles());
     marked.bind((mark) => {
       this.#overlay.marked = mark && [mercatorX(mark.lon), mercatorY(mark.lat)];
       this.#overlay.path = [];
@@ -229,6 +233,7 @@ class MapView implements MapActions {
     this.#fences.setColours(this.#colours);
     this.#overlay.setColours(this.#colours);
     this.#ground.setColours(this.#colours);
+    this.#track?.recolour();
   }
 
   #tellScale(): void {
@@ -263,10 +268,9 @@ class MapView implements MapActions {
     const [w, s, e, n] = [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()];
     const dx = (e - w) * 0.05;
     const dy = (n - s) * 0.05;
-    this.#app.connection.want({
-      view: [Math.max(-180, w - dx), Math.max(-90, s - dy), Math.min(180, e + dx), Math.min(90, n + dy)],
-      cell: cellLevel(this.#map.getZoom()),
-    });
+    const box: Bounds = [Math.max(-180, w - dx), Math.max(-90, s - dy), Math.min(180, e + dx), Math.min(90, n + dy)];
+    this.#app.connection.want({ view: box, cell: cellLevel(this.#map.getZoom()) });
+    this.#app.bounds.set(box);
   }
 
   /** The first time that it is known where the sets are, the map goes there; later it stays where the viewer put it. */
@@ -329,7 +333,9 @@ class MapView implements MapActions {
   async #showObject(selection: Extract<Selection, { kind: "object" }>): Promise<void> {
     const { fleet, id } = selection;
     try {
-      const object = this.#app.objects.find(fleet, id) ?? (await fetchObject(fleet, id));
+      const known = this.#app.objects.find(fleet, id);
+      if (!known && this.#app.past.active) return; // its track is shown once that has loaded
+      const object = known ?? (await fetchObject(fleet, id));
       if (this.#app.view.value.selection === selection) this.#glideTo(object.lon, object.lat);
     } catch {
       // The details panel says that there is no such object.

@@ -97,7 +97,7 @@ export class Overlay {
   show(frame: Frame, tint?: Tint): void {
     const camera = this.#camera();
     this.#frame = frame;
-    this.#motion.show(frame, seconds(), !this.#calm.matches && camera.zoom >= glideFromZoom, tint);
+    this.#motion.show(frame, seconds(), !frame.still && !this.#calm.matches && camera.zoom >= glideFromZoom, tint);
     this.#uploaded = false;
     this.schedule();
   }

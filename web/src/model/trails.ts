@@ -27,6 +27,8 @@ interface Ring {
 
 export class Trails {
   readonly #rings = new Map<string, Ring>();
+  /** The one trail that is longer. */
+  #long: { key: string; keepMs: number; points: TrailPoint[] } | null = null;
   #swept = 0;
 
   add(key: string, lon: number, lat: number, t: number): void {
@@ -51,8 +53,26 @@ export class Trails {
     ring.size = Math.min(ring.size + 1, pointsPerTrail);
   }
 
-  /** The points of the minute before now, oldest first. */
+  /** Keeps an object's points for longer than a minute, from earlier ones on; those of one object only. */
+  lengthen(key: string, points: TrailPoint[], keepMs: number): void {
+    this.#long = { key, keepMs, points };
+  }
+
+  /** The points of the minute before now, or of a longer time, oldest first. */
   get(key: string, now: number): TrailPoint[] {
+    const points = this.#ofMinute(key, now);
+    const long = this.#long;
+    if (long?.key !== key) return points;
+    const last = long.points.at(-1)?.t ?? -Infinity;
+    const added = points.filter(({ t }) => t > last + everyMs);
+    // Each frame adds a point at most, so that this is rarely more than a look.
+    if (added.length > 0) long.points.push(...added);
+    const kept = long.points.findIndex(({ t }) => now - t <= long.keepMs);
+    if (kept !== 0) long.points.splice(0, kept < 0 ? long.points.length : kept);
+    return [...long.points];
+  }
+
+  #ofMinute(key: string, now: number): TrailPoint[] {
     const ring = this.#rings.get(key);
     if (!ring) return [];
     const points: TrailPoint[] = [];

@@ -26,9 +26,13 @@ export function createBar(app: App, bar: HTMLElement): void {
     version.textContent = hello.demo ? "demo" : (build.split(" ")[0] ?? "");
     version.title = `Paddock ${build}`;
   });
-  app.connection.link.bind((link) => {
-    pill.dataset.state = link.state;
-    const word = { connecting: "Connecting", live: "Live", lost: "Offline" }[link.state];
+  const say = (): void => {
+    const { state } = app.connection.link.value;
+    const shown = state === "live" && app.past.active ? "past" : state;
+    pill.dataset.state = shown;
+    const word = { connecting: "Connecting", live: "Live", lost: "Offline", past: "Past" }[shown];
     fill(pill, h("i", { "aria-hidden": "true" }), word);
-  });
+  };
+  app.connection.link.bind(say);
+  app.scene.watch(say);
 }

@@ -3,6 +3,7 @@
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { sameSelection, type Selection } from "../view";
+import { showPastObject } from "../past/object";
 import { showEvent } from "./event-details";
 import { showFence } from "./fence-details";
 import { showObject } from "./object-details";
@@ -56,13 +57,14 @@ export function createDetails(app: App): HTMLElement {
   app.view.watch((now, before) => {
     if (!sameSelection(now.selection, before.selection)) open(now.selection);
   });
+  app.scene.watch(() => open(app.view.value.selection));
   open(app.view.value.selection);
   return element;
 }
 
 function show(app: App, selection: Selection, panel: Panel): void {
   if (selection.kind === "fence") showFence(app, selection, panel);
-  else if (selection.kind === "object") showObject(app, selection, panel);
+  else if (selection.kind === "object") (app.past.active ? showPastObject : showObject)(app, selection, panel);
   else showEvent(app, selection, panel);
 }
 

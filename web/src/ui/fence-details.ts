@@ -8,6 +8,7 @@ import { formatCount } from "../format";
 import { objectKey } from "../model/objects";
 import type { Selection } from "../view";
 import type { Panel } from "./details";
+import { showPastOccupants } from "../past/fence";
 import { eventList, failure, lastEvents, listOf, properties, section } from "./parts";
 import { showPolicy } from "./policy";
 import { lasting } from "./time";
@@ -42,13 +43,8 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
   const concerns = (data: FenceEvent["data"]): boolean => data.set === set && data.fence?.id === fence;
   panel.refresh(
     async () => {
-      try {
-        const page = await fetchObjects({ set, fence, limit: shownObjects }, panel.closed);
-        setText(inside.heading, `Inside now · ${formatCount(page.objects.length)}${page.next ? "+" : ""}`);
-        showOccupants(app, inside.content, page.objects, set, fence);
-      } catch (error) {
-        if (!panel.closed.aborted) fill(inside.content, failure(error));
-      }
+      if (app.past.active) await showPastOccupants(app, inside.heading, inside.content, set, fence, panel.closed);
+      else await showPresent(app, inside, set, fence, panel.closed);
       await showPolicy(policy.content, set, panel.closed);
       past ??= await fetchEvents({ set, fence, last: pastEvents }, panel.closed).catch(() => undefined);
       const recent = app.feed.recent.filter(({ data }) => concerns(data));
@@ -57,6 +53,16 @@ export function showFence(app: App, selection: Extract<Selection, { kind: "fence
     refreshMs,
     ({ data }) => concerns(data),
   );
+}
+
+async function showPresent(app: App, inside: ReturnType<typeof section>, set: string, fence: string, closed: AbortSignal): Promise<void> {
+  try {
+    const page = await fetchObjects({ set, fence, limit: shownObjects }, closed);
+    setText(inside.heading, `Inside now · ${formatCount(page.objects.length)}${page.next ? "+" : ""}`);
+    showOccupants(app, inside.content, page.objects, set, fence);
+  } catch (error) {
+    if (!closed.aborted) fill(inside.content, failure(error));
+  }
 }
 
 function showOccupants(app: App, target: HTMLElement, objects: ObjectState[], set: string, fence: string): void {

@@ -13,6 +13,13 @@ const keys: [keys: string[], what: string][] = [
   [["u"], "Show times in UTC, or in your zone"],
   [["+", "−"], "Zoom, on the map"],
   [["←", "↑", "→", "↓"], "Move, on the map"],
+  [["h"], "Play back the last hour"],
+  [["space"], "Playback: play, or stop"],
+  [["←", "→"], "Playback: 10 seconds back or on; with Shift a minute"],
+  [["Home", "End"], "Playback: to the beginning, or the end"],
+  [[",", "."], "Playback: to the event before, or the next"],
+  [["[", "]"], "Playback: slower, or faster"],
+  [["l"], "Playback: back to live"],
   [["Esc"], "Close the details, or clear the search"],
   [["?"], "This list"],
 ];

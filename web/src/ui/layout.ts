@@ -52,12 +52,13 @@ export class Layout {
     const top = rect(".bar").bottom;
     if (narrow.matches) {
       const sheet = this.#page.dataset.sheet ? 0.55 * height : 0;
-      return { left: 0, right: 0, top, bottom: Math.max(sheet, height - rect(".tabs").top) };
+      return { left: 0, right: 0, top, bottom: Math.max(sheet, height - rect(".past").top) };
     }
     const gap = rect(".left").left;
     const left = gap + parseFloat(getComputedStyle(this.#page).getPropertyValue("--left"));
     const greeting = rect(".greeting");
-    const bottom = greeting.height > 0 ? height - greeting.top : gap;
+    const playback = rect(".past");
+    const bottom = Math.max(greeting.height > 0 ? height - greeting.top : gap, playback.height > 0 ? height - playback.top : gap);
     return { left, right: window.innerWidth - rect(".right").left, top, bottom };
   }
 

@@ -4,6 +4,7 @@ import { ApiError, fetchEvents, fetchObject, type EventData, type FenceEvent, ty
 import type { App } from "../app";
 import { fill, h, icon } from "../dom";
 import { compass, formatSpeed } from "../format";
+import { dayButton } from "../past/object";
 import { stateName } from "../model/objects";
 import { pendingProgress } from "../model/policy";
 import type { Selection } from "../view";
@@ -29,7 +30,7 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
   const where = place(0, 0);
   const concerns = ({ object }: EventData): boolean => object?.id === id && object.fleet === fleet;
   let past: FenceEvent[] | undefined;
-  panel.title(`Object · ${fleet}`, id, followButton(app, panel.closed));
+  panel.title(`Object · ${fleet}`, id, dayButton(app), followButton(app, panel.closed));
 
   panel.refresh(
     async () => {
@@ -54,7 +55,7 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
   );
 }
 
-function followButton(app: App, closed: AbortSignal): HTMLElement {
+export function followButton(app: App, closed: AbortSignal): HTMLElement {
   const button = h(
     "button",
     { type: "button", class: "toggle", title: "Keep it in the middle of the map", onclick: () => app.following.update((on) => !on) },

@@ -31,6 +31,14 @@ type Sink struct {
 	to fmt.Stringer // the settings of the end
 }
 
+// File returns the file of a sink that is one, or "".
+func (s *Sink) File() string {
+	if c, ok := s.to.(*ndjson.Config); ok {
+		return c.Path
+	}
+	return ""
+}
+
 // end returns the end, which connects when it is used.
 func (s *Sink) end() deliver.End {
 	switch c := s.to.(type) {

@@ -3,9 +3,11 @@
 import { h, icon, setText } from "../../dom";
 import { Address } from "../../frame/address";
 import type { Frame } from "../../frame/frame";
+import { textInput } from "../../frame/form";
+import { countText } from "../../frame/overview";
 import { card, itemLink, Split } from "../../frame/split";
 import { watch } from "../../frame/watch";
-import { formatCount, formatInstant } from "../../format";
+import { formatInstant } from "../../format";
 import { dayOf, keyState, scopeText } from "../../model/keys";
 import { Table } from "../../ui/table";
 import { fetchKeys, type Key } from "./api";
@@ -13,6 +15,8 @@ import { createAudit } from "./audit";
 import { createDetail } from "./detail";
 
 const making = "new key";
+/** So many rows are drawn; the field finds the others. */
+const mostRows = 500;
 
 export function open(frame: Frame): void {
   const address = new Address();
@@ -21,19 +25,33 @@ export function open(frame: Frame): void {
   const table = createTable(address, choose);
   const none = h("div", { class: "empty", hidden: true }, h("p", {}, h("strong", {}, "No keys yet."), " Without any, every client on this machine may do everything, and none on others. Add one for each device and program; the first should be yours, with admin."));
   const add = h("button", { type: "button", class: "button", onclick: () => make() }, icon("plus"), "Add a key");
-  const list = card("Keys", [add], table.element, none);
+  const find = textInput("", { type: "search", placeholder: "Find", "aria-label": "Find a key", maxlength: 200 });
+  const filter = h("search", { class: "filter" }, find);
+  const nothing = h("p", { class: "note", hidden: true }, "No key has this.");
+  const list = card("Keys", [add], filter, table.element, none, nothing);
   const audit = createAudit(address);
   split.list.append(list.element, audit.element);
   frame.main.append(split.element);
 
   let known: Key[] = [];
+  let words = "";
+  find.addEventListener("input", () => {
+    words = find.value.trim().toLowerCase();
+    draw();
+  });
+  const draw = (): void => {
+    const found = known.filter((key) => JSON.stringify(key).toLowerCase().includes(words));
+    table.show(found.slice(0, mostRows));
+    table.mark(address.get("key"));
+    none.hidden = known.length > 0;
+    nothing.hidden = known.length === 0 || found.length > 0;
+    filter.hidden = known.length < 10 && words === "";
+    setText(list.count, countText(Math.min(found.length, mostRows), found.length));
+  };
   let answered = false;
   const poll = watch(frame, fetchKeys, (keys) => {
     known = keys;
-    table.show(keys);
-    table.mark(address.get("key"));
-    none.hidden = keys.length > 0;
-    setText(list.count, formatCount(keys.length));
+    draw();
     if (!answered) {
       show();
       void audit.load();

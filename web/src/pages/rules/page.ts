@@ -4,6 +4,7 @@ import { h, icon, setText } from "../../dom";
 import { Address } from "../../frame/address";
 import type { Frame } from "../../frame/frame";
 import { select, textInput } from "../../frame/form";
+import { countText } from "../../frame/overview";
 import { card, itemLink, Split } from "../../frame/split";
 import { watch } from "../../frame/watch";
 import { formatCount } from "../../format";
@@ -13,6 +14,13 @@ import { fetchRules, type RuleList } from "./api";
 import { createDetail } from "./detail";
 
 const making = "new rule";
+/** So many rows are drawn; the filter finds the others. */
+const mostRows = 500;
+
+/** "7", "7 of 12", or "the first 500 of 1,234". */
+function listCount(found: number, all: number): string {
+  return found > mostRows ? countText(mostRows, found) : found < all ? `${formatCount(found)} of ${formatCount(all)}` : formatCount(all);
+}
 
 export function open(frame: Frame): void {
   const address = new Address();
@@ -31,13 +39,13 @@ export function open(frame: Frame): void {
   const draw = (): void => {
     const set = address.get("set");
     const shown = known.rules.filter((rule) => (set === "" || rule.set === set) && matches(rule, address.get("q")));
-    table.show(shown);
+    table.show(shown.slice(0, mostRows));
     table.mark(address.get("rule"));
     filter.show(known.rules);
     none.hidden = known.rules.length > 0;
     nothing.hidden = known.rules.length === 0 || shown.length > 0;
     filter.element.hidden = known.rules.length === 0;
-    setText(list.count, shown.length < known.rules.length ? `${formatCount(shown.length)} of ${formatCount(known.rules.length)}` : formatCount(shown.length));
+    setText(list.count, listCount(shown.length, known.rules.length));
   };
   let answered = false;
   const poll = watch(frame, fetchRules, (answer) => {

@@ -4,7 +4,7 @@ import type { SetPolicy } from "../../api";
 import { fill, h, icon } from "../../dom";
 import { formatBytes, formatCount, plural } from "../../format";
 import { announce, confirm } from "../../frame/dialog";
-import { field, form, operations, select, textArea, textInput } from "../../frame/form";
+import { field, form, operations, refill, select, textArea, textInput } from "../../frame/form";
 import { explain } from "../../frame/request";
 import type { Split } from "../../frame/split";
 import { policySentences } from "../../model/policy";
@@ -116,7 +116,7 @@ class SetView {
 
   #showPolicy(policy: SetPolicy): void {
     const sentences = h("ul", { class: "policy" }, ...policySentences(policy).map((text) => h("li", {}, text)));
-    if (policy.file !== undefined) return fill(this.#policy.content, sentences, h("p", { class: "hint" }, `It is changed in ${policy.file}.`));
+    if (policy.file !== undefined) return refill(this.#policy.content, sentences, h("p", { class: "hint" }, `It is changed in ${policy.file}.`));
     const remove = async (): Promise<void> => {
       const text = "The policy of sets without one of their own holds then. Memberships stay.";
       if (!(await confirm({ title: `Remove the policy of ${this.#name}?`, text, action: "Remove" }))) return;
@@ -124,7 +124,7 @@ class SetView {
       await this.load();
     };
     const tools = operations(["Change…", () => Promise.resolve(this.#editPolicy(policy))], ...(policy.own ? ([["Remove…", remove, "button danger-text"]] as const) : []));
-    fill(this.#policy.content, sentences, tools);
+    refill(this.#policy.content, sentences, tools);
   }
 
   #editPolicy(policy: SetPolicy): void {

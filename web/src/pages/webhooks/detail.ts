@@ -1,9 +1,9 @@
 // One webhook or sink: its state, its last attempts, its dead letters, and what can be done with it.
 
-import { fill, h, icon } from "../../dom";
+import { h, icon } from "../../dom";
 import type { Address } from "../../frame/address";
 import { announce, confirm } from "../../frame/dialog";
-import { form, field, operations, textInput } from "../../frame/form";
+import { form, field, operations, refill, textInput } from "../../frame/form";
 import { explain, sentence, type Tagged } from "../../frame/request";
 import { secretPanel } from "../../frame/secret";
 import type { Split } from "../../frame/split";
@@ -57,7 +57,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
       if (!next || split.key !== id) return;
       updatePairs(state, stateRows(next.state));
       // Enabling has become disabling, or the other way round.
-      if (next.state.state !== now) fill(tools, webhookTools(next, tag, { ...actions, again: () => show(id) }));
+      if (next.state.state !== now) refill(tools, webhookTools(next, tag, { ...actions, again: () => show(id) }));
       now = next.state.state;
       void log.load();
     };
@@ -79,7 +79,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
       const next = sinks.find((each) => each.id === id);
       if (!next || split.key !== key) return;
       updatePairs(state, stateRows(next.state));
-      if (next.state.state !== now) fill(tools, deliveryTools(sinkPath(id), next.state.state, actions.changed));
+      if (next.state.state !== now) refill(tools, deliveryTools(sinkPath(id), next.state.state, actions.changed));
       now = next.state.state;
       void log.load();
     };
@@ -130,7 +130,7 @@ function webhookTools(shown: ShownWebhook, tag: string, actions: DetailActions &
       box.replaceChildren();
       actions.changed();
     };
-    fill(box, h("div", { class: "inset" }, form({ label: "Send again", fields: [field("Send the events again since", from, "Requests have the header paddock-replay: 1.")], submit: "Send again", send, cancel: () => box.replaceChildren() })));
+    refill(box, h("div", { class: "inset" }, form({ label: "Send again", fields: [field("Send the events again since", from, "Requests have the header paddock-replay: 1.")], submit: "Send again", send, cancel: () => box.replaceChildren() })));
     from.focus();
     return Promise.resolve();
   };
@@ -162,7 +162,7 @@ function facts({ webhook }: ShownWebhook): HTMLElement {
 function editPart({ webhook }: ShownWebhook, tag: string, again: () => Promise<void>, actions: DetailActions): HTMLElement {
   const id = webhook.id ?? "";
   const part = h("section", { class: "part" });
-  const rest = (): void => fill(part, h("button", { type: "button", class: "button", onclick: edit }, icon("rule"), "Change…"));
+  const rest = (): void => refill(part, h("button", { type: "button", class: "button", onclick: edit }, icon("rule"), "Change…"));
   const edit = (): void => {
     const save = async (next: Webhook): Promise<void> => {
       await putWebhook(id, next, tag);
@@ -170,7 +170,7 @@ function editPart({ webhook }: ShownWebhook, tag: string, again: () => Promise<v
       await again();
       actions.changed();
     };
-    fill(part, createEditor({ form: webhookForm(webhook), base: webhook, save, cancel: rest }));
+    refill(part, createEditor({ form: webhookForm(webhook), base: webhook, save, cancel: rest }));
     part.querySelector<HTMLElement>("input")?.focus();
   };
   rest();
