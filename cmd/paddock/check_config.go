@@ -12,6 +12,7 @@ import (
 	"paddock/internal/platform"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/doctor"
+	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/rulebook/dryrun"
@@ -57,6 +58,7 @@ func examineFile(ctx context.Context, c *console, file string) *examination {
 	e.certificates()
 	e.sections()
 	e.sets()
+	e.faultOf("dashboard.basemap", basemap.Check(cfg.Dashboard.Basemap))
 	e.counts()
 	e.ports(ctx)
 	e.hosts(ctx)
