@@ -30,7 +30,7 @@ func (p *Platform) openExamination(context.Context) error {
 		Certificates: p.certificates, Addresses: p.addresses(),
 	}
 	if p.tunnel != nil {
-		f.Tunnel = p.tunnelFigures
+		f.Tunnel, f.Overloads = p.tunnelFigures, p.tunnel.Overloads
 	}
 	p.examined.Store(f)
 	return nil
@@ -108,14 +108,10 @@ func leafOf(c *tls.Certificate) *x509.Certificate {
 // tunnelFigures returns the state of the tunnel's server.
 func (p *Platform) tunnelFigures() doctor.Tunnel {
 	o := p.tunnel.Overview("", 0)
-	t := doctor.Tunnel{
+	return doctor.Tunnel{
 		Sessions: o.Figures.Sessions, SessionsLimit: o.Figures.SessionsLimit, Away: o.Figures.Away,
 		Requests: o.Figures.Requests, RequestsLimit: o.Figures.RequestsLimit,
 	}
-	for _, line := range o.Overloads {
-		t.Overloads += line.Count
-	}
-	return t
 }
 
 // followTrend takes readings for the examination.

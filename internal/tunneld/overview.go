@@ -134,6 +134,14 @@ func (r *Role) Overview(find string, most int) Overview {
 	return o
 }
 
+// Overloads returns the number of visitors refused for want of capacity since the start.
+func (r *Role) Overloads() (n uint64) {
+	for _, count := range r.tunnel.Stats().Overloads {
+		n += count
+	}
+	return n
+}
+
 func figuresOf(s *server.Stats) Figures {
 	l := &s.Limits
 	return Figures{

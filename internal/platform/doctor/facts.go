@@ -44,6 +44,9 @@ type Facts struct {
 	Sources  *source.Sources
 	SetFiles func() directory.Status // nil: there is no directory
 	Tunnel   func() Tunnel           // nil: there is none
+	// Overloads returns the visitors of the tunnel that were refused for want of capacity, since
+	// the start. Nil: there is no tunnel.
+	Overloads func() uint64
 
 	Certificates func() []Certificate
 	Addresses    map[string]string // of http, bus, wire and visitors, for clients
@@ -69,7 +72,6 @@ type Certificate struct {
 type Tunnel struct {
 	Sessions, SessionsLimit, Away int
 	Requests, RequestsLimit       int
-	Overloads                     uint64 // visitors refused for want of capacity, since the start
 }
 
 // Report is what a platform finds about itself.

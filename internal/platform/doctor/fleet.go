@@ -21,8 +21,8 @@ func (f *Facts) Count() Counts {
 		At: time.Now(), Accepted: t.Accepted, Late: t.Late, Rejected: t.Rejected + t.Full + t.Overloaded,
 		SlowClients: b.SlowConsumers, Dropped: b.Dropped, FellBehind: past.FellBehind, Cut: past.Cut,
 	}
-	if f.Tunnel != nil {
-		c.Overloads = f.Tunnel().Overloads
+	if f.Overloads != nil {
+		c.Overloads = f.Overloads()
 	}
 	return c
 }
