@@ -260,3 +260,31 @@ func TestTargets(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// The same tree in another directory gives the same program. It takes minutes.
+func TestBinaryIsReproducible(t *testing.T) {
+	if os.Getenv("PADDOCK_DIST_CHECK") == "" {
+		t.Skip("PADDOCK_DIST_CHECK is not set: make dist-check sets it")
+	}
+	b := build(t)
+	target := Target{OS: "linux", Arch: "amd64"}
+	first, err := b.Binary(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for _, part := range []string{"go.mod", "go.sum", "bus", "cmd", "fence", "internal", "lab", "load", "tunnel", "wire"} {
+		if out, err := exec.Command("cp", "-a", filepath.Join(b.Root, part), root).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	again := build(t)
+	again.Root = root
+	second, err := again.Binary(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if digest(t, first) != digest(t, second) {
+		t.Errorf("%s and %s differ", first, second)
+	}
+}

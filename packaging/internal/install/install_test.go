@@ -59,6 +59,7 @@ func TestPackageInACleanSystem(t *testing.T) {
 		}
 	}
 	at := s.configure()
+	s.write("etc/paddock/paddock.env", []byte("PADDOCK_WIRE_TOKEN=0123456789abcdef\n"), 0o600) // of the administrator
 	p := s.start("paddock.service")
 	s.usable(at)
 	p.reload()
