@@ -19,7 +19,7 @@ func readMachine() (m MachineUse) {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) == nil {
 		m.User, m.System = time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
-		m.MaxResident = u.Maxrss << 10
+		m.MaxResident = int64(u.Maxrss) << 10
 	}
 	m.Processors = runtime.GOMAXPROCS(0)
 	m.GCPause, m.Throttled = gcPause(), throttled()
@@ -81,7 +81,7 @@ func newThreadUse() *threadUse {
 func (t *threadUse) read() (u ThreadUse) {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &r) == nil {
-		u.Involuntary = r.Nivcsw
+		u.Involuntary = int64(r.Nivcsw)
 	}
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) == nil {

@@ -3,6 +3,7 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -65,12 +66,12 @@ func (o Options) Check() error {
 		name             string
 		value, low, high int
 	}{
-		{"count", o.Count, 1, 1 << 50},
+		{"count", o.Count, 1, min(1<<50, math.MaxInt)},
 		{"routines", o.Routines, 1, maxRoutines},
 		{"conns", o.Conns, 1, maxConns},
 		{"batchsize", o.Batch, 1, maxBatch},
 		{"payload", o.Payload, 0, maxPayload},
-		{"stream", o.Stream, 1, 1 << 50},
+		{"stream", o.Stream, 1, min(1<<50, math.MaxInt)},
 		{"sample", o.Sample, 1, 1 << 30},
 	} {
 		if v.value < v.low || v.value > v.high {
