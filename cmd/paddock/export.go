@@ -17,7 +17,7 @@ import (
 	"paddock/cmd/paddock/output"
 	"paddock/fence/track"
 	"paddock/internal/platform"
-	"paddock/internal/platform/export"
+	"paddock/internal/platform/history/export"
 	"paddock/internal/platform/journal"
 	"paddock/internal/process/config"
 )

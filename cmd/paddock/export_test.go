@@ -17,7 +17,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"paddock/internal/platform/export"
+	"paddock/internal/platform/history/export"
 )
 
 // exported runs export to standard output.

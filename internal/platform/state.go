@@ -14,7 +14,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
-	"paddock/internal/platform/export"
+	"paddock/internal/platform/history/export"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
