@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -32,10 +33,10 @@ func cutPower(t *testing.T, times int, noSync bool) (survival.Report, error) {
 	seed := rand.Uint64()
 	t.Logf("%d losses of power, seed %d", times, seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	s, disk := survival.New(), journaltest.NewDisk()
+	s, disk, dir := survival.New(), journaltest.NewDisk(), t.TempDir() // of the files beside the journal
 	s.Rules = true
 	start := func() *running {
-		o := platform.Options{Config: keeping("simulated")}
+		o := platform.Options{Config: keeping(dir)}
 		o.OpenJournal(func(o journal.Options) (*journal.Disk, error) {
 			o.NoSync = noSync
 			return journal.Open(disk.Options(o))
@@ -80,7 +81,7 @@ func cutPower(t *testing.T, times int, noSync bool) (survival.Report, error) {
 	if err != nil {
 		return seen, err
 	}
-	found, err := replay(t, disk)
+	found, err := replay(disk, dir)
 	if err == nil && (!found.Whole || found.Events < seen.Events) {
 		t.Errorf("the subscriber has %+v, the records give %+v", seen, found)
 	}
@@ -89,9 +90,8 @@ func cutPower(t *testing.T, times int, noSync bool) (survival.Report, error) {
 }
 
 // replay verifies the journal of a disk.
-func replay(t *testing.T, disk *journaltest.Disk) (ingest.Verified, error) {
-	t.Helper()
-	j, err := journal.Open(disk.Options(journal.Options{Dir: "simulated/journal", ReadOnly: true}))
+func replay(disk *journaltest.Disk, dir string) (ingest.Verified, error) {
+	j, err := journal.Open(disk.Options(journal.Options{Dir: filepath.Join(dir, "journal"), ReadOnly: true}))
 	if err != nil {
 		return ingest.Verified{}, err
 	}
