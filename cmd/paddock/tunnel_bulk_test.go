@@ -17,14 +17,14 @@ import (
 // fewMiB go each way where PADDOCK_TUNNEL_MIB says nothing.
 const fewMiB = 40
 
-// resident is the memory of a process, in bytes.
+// resident returns the resident memory of a process, in bytes, without the pages of its program.
 func resident(t *testing.T, p *tunnelProcess) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	_, rest, _ := strings.Cut(string(text), "RssAnon:")
 	kib, err := strconv.ParseInt(strings.Fields(rest + " x")[0], 10, 64)
 	if err != nil {
 		t.Fatal(err)
