@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 // sharedLog is the log of some nodes in memory, and the values that go with it.
 type sharedLog struct {
+	mu      sync.Mutex // guards the fields below, and what each member has applied
 	records [][]byte
 	values  [][]journal.Value // before the record of the same index
 }
@@ -40,6 +42,8 @@ type shared struct {
 }
 
 func (s shared) Put(values ...journal.Value) error {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
 	at := len(s.log.records)
 	for len(s.log.values) <= at {
 		s.log.values = append(s.log.values, nil)
@@ -70,6 +74,8 @@ func (m *member) open(t *testing.T, r *rand.Rand) {
 		Workers: 1 + r.IntN(3), Track: track.Options{TTL: time.Duration(1+r.IntN(3)) * time.Minute, Initial: track.InitialEnter},
 		CheckpointEvery: 10, Journal: m.journal, Fences: fences, Replica: true,
 		Append: func(record []byte) (uint64, error) {
+			m.log.mu.Lock()
+			defer m.log.mu.Unlock()
 			m.log.records = append(m.log.records, bytes.Clone(record))
 			m.applied++
 			return m.journal.Append(record)
@@ -81,9 +87,19 @@ func (m *member) open(t *testing.T, r *rand.Rand) {
 	m.Start(m.pub)
 }
 
-// follow applies what it has not applied of the log.
-func (m *member) follow(t *testing.T, to int) {
+// behind returns the number of records that the member has not applied.
+func (m *member) behind() int {
+	m.log.mu.Lock()
+	defer m.log.mu.Unlock()
+	return len(m.log.records) - m.applied
+}
+
+// follow applies a number of records that it has not applied.
+func (m *member) follow(t *testing.T, count int) {
 	t.Helper()
+	m.log.mu.Lock()
+	defer m.log.mu.Unlock()
+	to := m.applied + count
 	for ; m.applied < to; m.applied++ {
 		if m.applied < len(m.log.values) && len(m.log.values[m.applied]) > 0 {
 			if err := m.journal.Put(m.log.values[m.applied]...); err != nil {
@@ -156,7 +172,7 @@ func playReplicas(t *testing.T, r *rand.Rand) {
 				leader = nodes[r.IntN(len(nodes))]
 			}
 			old.role.Store(int32(Replica))
-			leader.follow(t, len(log.records))
+			leader.follow(t, leader.behind())
 			leader.Lead()
 		case what == 16: // a replica starts again
 			n := nodes[r.IntN(len(nodes))]
@@ -172,14 +188,14 @@ func playReplicas(t *testing.T, r *rand.Rand) {
 			old.Close(t.Context())
 		default:
 			n := nodes[r.IntN(len(nodes))]
-			n.follow(t, n.applied+r.IntN(1+len(log.records)-n.applied))
+			n.follow(t, r.IntN(1+n.behind()))
 		}
 	}
 	synctest.Wait()
 	leader.Refuse("the end") // so that it makes no more records
 	synctest.Wait()
 	for _, n := range nodes {
-		n.follow(t, len(log.records))
+		n.follow(t, n.behind())
 	}
 	want, wantEvents := states(t, leader.Pipeline), stored(t, leader.journal)
 	if len(wantEvents) < 1000 {
