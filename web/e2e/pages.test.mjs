@@ -65,7 +65,7 @@ describe("the navigation", () => {
   it("has all pages, marks the present one, and works by keyboard", () =>
     withPage("sets", async (page) => {
       const side = page.getByRole("navigation", { name: "Pages" });
-      assert.deepEqual(await side.getByRole("link").allTextContents(), ["Map", "Sets", "Rules", "Webhooks", "Keys", "Devices", "Bus", "Wire", "Tunnel"]);
+      assert.deepEqual(await side.getByRole("link").allTextContents(), ["Map", "Sets", "Rules", "Webhooks", "Keys", "Devices", "Bus", "Wire", "Tunnel", "Documents"]);
       for (const name of ["Rules", "Webhooks", "Keys", "Devices", "Bus", "Wire", "Tunnel", "Sets"]) {
         await side.getByRole("link", { name }).focus();
         await page.keyboard.press("Enter");

@@ -206,6 +206,8 @@ export interface Hello {
   bus?: string;
   /** Whether GET /v1/tunnel has something to tell. */
   tunnel?: boolean;
+  /** Whether there is a history of positions and visits. */
+  history?: boolean;
   basemap?: Basemap;
 }
 

@@ -44,9 +44,9 @@ describe("pathTo", () => {
 
   it("takes the trail that was seen if the server has no history, else the position before", async () => {
     const trails = new Trails();
-    expect(await pathTo(mark, trails)).toEqual([{ lon: 0, lat: 1 }, { lon: 1, lat: 2 }]);
+    expect(await pathTo(mark, trails, false)).toEqual([{ lon: 0, lat: 1 }, { lon: 1, lat: 2 }]);
     for (const t of [20_000, 60_000, 90_000, 110_000]) trails.add("f\nv", t, 0, t);
-    expect((await pathTo(mark, trails)).map(({ lon }) => lon)).toEqual([60_000, 90_000, 1]);
-    expect(await pathTo({ ...mark, object: null }, trails)).toEqual([]);
+    expect((await pathTo(mark, trails, false)).map(({ lon }) => lon)).toEqual([60_000, 90_000, 1]);
+    expect(await pathTo({ ...mark, object: null }, trails, false)).toEqual([]);
   });
 });

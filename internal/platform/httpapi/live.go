@@ -222,7 +222,7 @@ func (c *liveClient) greet(ctx context.Context) error {
 	hello := map[string]any{
 		"type": "hello", "version": c.api.cfg.Version, "t": time.Now().UnixMilli(),
 		"cursor": c.api.cfg.Log.Cursor(c.reader.Position()), "demo": c.api.cfg.Demo, "bus": c.api.cfg.BusURL,
-		"tunnel": c.api.cfg.Tunnel != nil,
+		"tunnel": c.api.cfg.Tunnel != nil, "history": c.api.cfg.History != nil,
 	}
 	if b := c.api.cfg.Basemap.Describe(); b != nil {
 		hello["basemap"] = b

@@ -187,7 +187,7 @@ class MapView implements MapActions {
       if (mark && this.#placed && !this.#map.getBounds().contains([mark.lon, mark.lat])) this.#glideTo(mark.lon, mark.lat);
       this.#overlay.schedule();
       if (!mark) return;
-      void pathTo(mark, this.#app.trails).then((path) => {
+      void pathTo(mark, this.#app.trails, this.#app.hello.value?.history === true).then((path) => {
         if (marked.value !== mark) return;
         this.#overlay.path = path;
         this.#overlay.schedule();

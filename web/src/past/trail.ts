@@ -13,7 +13,6 @@ export function bindLongTrail(app: App): void {
   let request: AbortController | undefined;
   const load = async (fleet: string, id: string, signal: AbortSignal): Promise<void> => {
     const now = Date.now();
-    // A server without a history has none: the trail is the minute that this page has seen.
     const points = await fetchTrack(fleet, id, now - longMs, now, signal, mostPositions).catch(() => []);
     if (!signal.aborted) app.live.trails.lengthen(objectKey(fleet, id), points, longMs);
   };
@@ -21,6 +20,7 @@ export function bindLongTrail(app: App): void {
     request?.abort();
     const { selection } = app.view.value;
     if (selection?.kind !== "object" || app.scene.value !== app.live) return;
+    if (!app.hello.value?.history) return; // the trail is the minute that this page has seen
     request = new AbortController();
     void load(selection.fleet, selection.id, request.signal);
   };
@@ -28,5 +28,8 @@ export function bindLongTrail(app: App): void {
     if (now.selection !== before.selection) select();
   });
   app.scene.watch(select);
+  app.hello.watch((now, before) => {
+    if (now?.history !== before?.history) select();
+  });
   select();
 }
