@@ -82,11 +82,13 @@ describe("the navigation", () => {
     withPage("rules", async (page) => {
       await button(page, "Pages").click();
       const menu = page.getByRole("navigation", { name: "Pages" });
-      assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Rules");
+      const opened = () => page.waitForFunction(() => document.activeElement?.textContent === "Rules");
+      await opened();
       await screenshot(page, "page-menu-phone");
       await page.keyboard.press("Escape");
       await menu.waitFor({ state: "hidden" });
       await button(page, "Pages").press("Enter");
+      await opened();
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
