@@ -128,7 +128,10 @@ func ParseOutcomes(b []byte, positions []int) (all []Outcomes, err error) {
 	for _, n := range positions {
 		var o Outcomes
 		for range r.Count(1) {
-			o.each = append(o.each, outcome(r.Byte()))
+			one := outcome(r.Byte())
+			if o.each = append(o.each, one); one > outcome(track.Past) && one < refused {
+				return nil, errBatch
+			}
 		}
 		for range r.Count(2) {
 			o.late = append(o.late, lateness{int32(r.Uint()), track.Millis(r.Int())})

@@ -114,7 +114,7 @@ func (pd *pending) counts() (applied [track.Past + 1]int, left int) {
 	for _, o := range pd.outcomes {
 		if o >= refused {
 			left++
-		} else if int(o) < len(applied) {
+		} else {
 			applied[o]++
 		}
 	}
@@ -204,13 +204,12 @@ type part struct {
 	members []int32
 }
 
-// split appends positions of a batch, from one index to another, to the parts of their partitions,
-// in their order.
-func split(parts *[subjects.Partitions][]part, pd *pending, from, to int) {
-	positions := pd.batch.Positions[from:to]
+// split appends positions of a job, of which the first one has the index from, to the parts of
+// their partitions, in their order.
+func split(parts *[subjects.Partitions][]part, job fold.Job, positions []track.Position, from int) {
 	if len(positions) == 1 {
 		q := subjects.Partition(positions[0].Fleet, positions[0].ID)
-		parts[q] = append(parts[q], part{pd, []int32{int32(from)}})
+		parts[q] = append(parts[q], part{job, []int32{int32(from)}})
 		return
 	}
 	of := make([]uint8, len(positions))
@@ -224,7 +223,7 @@ func split(parts *[subjects.Partitions][]part, pd *pending, from, to int) {
 	sum := int32(0)
 	for q, n := range ends {
 		if n > 0 {
-			parts[q] = append(parts[q], part{pd, members[sum : sum+n : sum+n]})
+			parts[q] = append(parts[q], part{job, members[sum : sum+n : sum+n]})
 		}
 		ends[q], sum = sum, sum+n
 	}

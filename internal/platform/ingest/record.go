@@ -155,7 +155,7 @@ func (r *record) takeFrom(q *request) (all bool) {
 	for i := from; i < to; i++ {
 		batch.Positions[i].Arrived = r.at
 	}
-	split(&r.parts, q.pending, from, to)
+	split(&r.parts, q.pending, batch.Positions[from:to], from)
 	r.spans = append(r.spans, span{q.pending, from, to})
 	r.count += to - from
 	if q.removal != nil {
@@ -218,11 +218,11 @@ func (p *Pipeline) run() {
 		again, later = nil, nil
 		congested := p.cfg.Congested()
 		if p.Role() == Leader {
+			p.turn <- struct{}{}
 			steps := recordSteps
 			if congested || p.Refusing() != "" || !p.busy(p.clock.now()) {
 				steps = 0
 			}
-			p.turn <- struct{}{}
 			p.makeRecord(steps)
 		}
 		over, busy := p.over()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"paddock/fence/track"
-	"paddock/internal/platform/subjects"
 )
 
 // A pipeline of a cluster is the leader, which makes the records, or a replica, which applies the
@@ -80,16 +79,7 @@ func (p *Pipeline) copyOf(number uint64, in *input) (r *record, err error) {
 	for i := range in.removals {
 		r.removals = append(r.removals, &in.removals[i])
 	}
-	var members [subjects.Partitions][]int32
-	for i := range in.positions {
-		q := subjects.Partition(in.positions[i].Fleet, in.positions[i].ID)
-		members[q] = append(members[q], int32(i))
-	}
-	for q, of := range members {
-		if len(of) > 0 {
-			r.parts[q] = append(r.parts[q], part{r.copied, of})
-		}
-	}
+	split(&r.parts, r.copied, in.positions, 0)
 	return r, nil
 }
 

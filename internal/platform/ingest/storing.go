@@ -384,12 +384,7 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 		s.view = in.view
 		p.seen.Store(r.view)
 	}
-	job := &replayed{in.positions, in.traces}
-	var members [subjects.Partitions][]int32
-	for i := range in.positions {
-		q := subjects.Partition(in.positions[i].Fleet, in.positions[i].ID)
-		members[q] = append(members[q], int32(i))
-	}
+	split(&r.parts, &replayed{in.positions, in.traces}, in.positions, 0)
 	for q := range p.partitions {
 		if next[q] <= number && r.view != nil {
 			p.change(q, r)
@@ -401,13 +396,9 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 		}
 	}
 	p.each(len(in.positions), func(q int) {
-		if next[q] > number {
-			return
+		if next[q] <= number {
+			p.apply(q, r)
 		}
-		if len(members[q]) > 0 {
-			r.parts[q] = append(r.parts[q], part{job, members[q]})
-		}
-		p.apply(q, r)
 	})
 	p.severally(r)
 	p.publish(r)
