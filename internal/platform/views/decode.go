@@ -193,6 +193,26 @@ func (s *store) restore(stored storedSet, boundary geometry.Boundary) (*fence.Se
 	return r.set, nil
 }
 
+// take gives the catalog and the book what a stored view holds; change is that of the catalog.
+func (v *Views) take(d *storedView, change fence.Change) error {
+	if _, err := v.catalog.Apply(change); err != nil {
+		return err
+	}
+	v.next, v.store.files = d.next, d.files
+	v.book.Adopt(d.book)
+	for n, p := range d.book.Pages() {
+		v.store.rules[p] = pageHash(d.rules, n)
+	}
+	return nil
+}
+
+// keepPages notes which documents the pages of a set are in.
+func (s *store) keepPages(snap *fence.Snapshot, stored storedSet) {
+	for k, p := range snap.Pages() {
+		s.pages[p] = stored.pages[k]
+	}
+}
+
 // Adopt gives the catalog the sets of a stored view, which View returns from now on. Without an id
 // it begins with the sets that the catalog has.
 func (v *Views) Adopt(id []byte) error {
@@ -224,22 +244,14 @@ func (v *Views) Adopt(id []byte) error {
 		if err != nil {
 			return err
 		}
-		snap := set.Snapshot()
-		for k, p := range snap.Pages() {
-			s.pages[p] = stored.pages[k]
-		}
+		s.keepPages(set.Snapshot(), stored)
 		c.sets = append(c.sets, trackedSet{set: set, id: stored.id, snap: d.snaps[i]})
 		change.Put = append(change.Put, set)
 	}
-	if _, err := v.catalog.Apply(change); err != nil {
+	if err := v.take(d, change); err != nil {
 		return err
 	}
-	v.next, s.files = d.next, d.files
 	s.share(d.documents(hash(id)))
-	v.book.Adopt(d.book)
-	for n, p := range d.book.Pages() {
-		s.rules[p] = pageHash(d.rules, n)
-	}
 	if d.lost {
 		if c.id, err = s.put(c, v.next); err != nil {
 			return err

@@ -1,6 +1,9 @@
 package views
 
 import (
+	"maps"
+	"slices"
+
 	"paddock/fence"
 	"paddock/fence/track"
 )
@@ -21,37 +24,27 @@ func (v *Views) Follow(id []byte) (*track.View, error) {
 	c := &catalogView{view: d.view, id: id, book: d.book}
 	var change fence.Change
 	there := map[string]bool{}
-	pages := map[fence.Page]hash{}
+	clear(s.pages)
 	for i, stored := range d.sets {
 		set := s.sets[stored.id].set
-		for k, p := range d.snaps[i].Pages() {
-			pages[p] = pageHash(stored.pages, k)
-		}
+		s.keepPages(d.snaps[i], stored)
 		c.sets = append(c.sets, trackedSet{set: set, id: stored.id, snap: d.snaps[i]})
 		there[stored.name] = true
 		if known, ok := v.catalog.Get(stored.name); !ok || known != set {
 			change.Put = append(change.Put, set)
 		}
 	}
-	for name := range s.sets {
-		if !containsSet(d.sets, name) {
-			delete(s.sets, name) // its id is never used again
-		}
-	}
+	maps.DeleteFunc(s.sets, func(id track.SetID, _ *restoredSet) bool { // an id is never used again
+		return !slices.ContainsFunc(d.sets, func(stored storedSet) bool { return stored.id == id })
+	})
 	for _, name := range v.catalog.Names() {
 		if !there[name] {
 			change.Remove = append(change.Remove, name)
 		}
 	}
-	if _, err := v.catalog.Apply(change); err != nil {
-		return nil, err
-	}
-	v.next, s.files = d.next, d.files
-	v.book.Adopt(d.book)
-	s.pages = pages
 	clear(s.rules)
-	for n, p := range d.book.Pages() {
-		s.rules[p] = pageHash(d.rules, n)
+	if err := v.take(d, change); err != nil {
+		return nil, err
 	}
 	for _, h := range docs {
 		s.known[h]++
@@ -63,28 +56,13 @@ func (v *Views) Follow(id []byte) (*track.View, error) {
 	return d.view, nil
 }
 
-func containsSet(sets []storedSet, id track.SetID) bool {
-	for i := range sets {
-		if sets[i].id == id {
-			return true
-		}
-	}
-	return false
-}
-
 // documents returns the documents of a view.
 func (d *storedView) documents(id hash) []hash {
 	docs := append([]hash{id, d.head}, d.rules...)
 	for i := range d.sets {
 		docs = append(append(docs, d.sets[i].head), d.sets[i].pages...)
 	}
-	kept := docs[:0]
-	for _, h := range docs {
-		if h != (hash{}) {
-			kept = append(kept, h)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(docs, func(h hash) bool { return h == hash{} })
 }
 
 // share notes the documents of the present view, which every node has.
