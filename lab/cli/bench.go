@@ -7,7 +7,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"paddock/lab/internal/persona/getopt"
+	"paddock/lab/internal/results"
 	"paddock/lab/internal/runfile"
 	"paddock/lab/internal/scenario"
 )
@@ -68,10 +68,7 @@ type result interface {
 // print writes a result to the standard output, as an object or as text.
 func (c *Console) print(r result, asObject bool) error {
 	if asObject {
-		e := json.NewEncoder(c.Stdout)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return results.Write(c.Stdout, r)
 	}
 	return r.WriteText(c.Stdout)
 }

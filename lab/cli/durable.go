@@ -148,7 +148,7 @@ func (b *durableCmd) Run(ctx context.Context, c *Console) (err error) {
 	}
 	report, err := durable.Run(ctx, o)
 	if len(report.Feeds) > 0 {
-		err = errors.Join(err, b.write(c, report))
+		err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
 	}
 	if ctx.Err() != nil {
 		return interruptedError(errors.New("interrupted"))
@@ -156,16 +156,12 @@ func (b *durableCmd) Run(ctx context.Context, c *Console) (err error) {
 	return err
 }
 
-// write prints the report, and writes the summary.
-func (b *durableCmd) write(c *Console, report *durable.Report) error {
-	write := report.WriteText
-	if b.JSON {
-		write = report.WriteJSON
-	}
-	if err := write(c.Stdout); err != nil || b.Summary == "" {
+// printAndKeep prints a report, and writes it to the file summary too, unless that is "".
+func (c *Console) printAndKeep(r result, asObject bool, summary string) error {
+	if err := c.print(r, asObject); err != nil || summary == "" {
 		return err
 	}
-	return writeSummary(b.Summary, report)
+	return writeSummary(summary, r)
 }
 
 // writeSummary writes a file as docs/results keeps it.

@@ -115,22 +115,10 @@ func (b *sizingCmd) Run(ctx context.Context, c *Console) (err error) {
 	}
 	report, err := sizing.Run(ctx, o)
 	if len(report.Cells) > 0 {
-		err = errors.Join(err, b.write(c, report))
+		err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
 	}
 	if ctx.Err() != nil {
 		return interruptedError(errors.New("interrupted"))
 	}
 	return err
-}
-
-// write prints the report, and writes the summary.
-func (b *sizingCmd) write(c *Console, report *sizing.Report) error {
-	write := report.WriteText
-	if b.JSON {
-		write = report.WriteJSON
-	}
-	if err := write(c.Stdout); err != nil || b.Summary == "" {
-		return err
-	}
-	return writeSummary(b.Summary, report)
 }

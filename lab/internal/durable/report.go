@@ -2,7 +2,6 @@ package durable
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -174,6 +173,3 @@ func (r *Report) feed(name string) *Feed {
 	}
 	return nil
 }
-
-// WriteJSON writes the report as one object.
-func (r *Report) WriteJSON(w io.Writer) error { return results.Write(w, r) }

@@ -54,7 +54,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	var doc strings.Builder
-	if err := r.WriteJSON(&doc); err != nil {
+	if err := results.Write(&doc, r); err != nil {
 		t.Fatal(err)
 	}
 	var again struct {

@@ -135,6 +135,3 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	return nil
 }
-
-// WriteJSON writes the report as one object.
-func (r *Report) WriteJSON(w io.Writer) error { return results.Write(w, r) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"paddock/lab/internal/doors"
+	"paddock/lab/internal/results"
 )
 
 // A load's figures are those of its window, and it is held if nearly all was reached.
@@ -58,7 +59,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	text.Reset()
-	if err := r.WriteJSON(&text); err != nil {
+	if err := results.Write(&text, r); err != nil {
 		t.Fatal(err)
 	}
 	var again Report
