@@ -47,7 +47,10 @@ func TestCertificateOfAnAuthority(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ports := free(t, 5)
+	ports, err := programs.FreePorts(5)
+	if err != nil {
+		t.Fatal(err)
+	}
 	https, directory, management, dns, challenges := ports[0], ports[1], ports[2], ports[3], ports[4]
 	root, cert, key := authority(t, dir)
 	config := filepath.Join(dir, "pebble.json")
@@ -104,20 +107,6 @@ func TestCertificateOfAnAuthority(t *testing.T) {
 	if again := visit(); again.Cmp(first) != 0 {
 		t.Errorf("certificate %v after a restart, %v before", again, first)
 	}
-}
-
-// free returns ports that were free a moment ago.
-func free(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 func at(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

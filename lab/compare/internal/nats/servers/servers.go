@@ -5,7 +5,6 @@ package servers
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -19,6 +18,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"paddock/lab/compare/internal/harness/programs"
 )
 
 // Patience bounds the waits of tests.
@@ -95,7 +96,10 @@ func Start(t testing.TB, count int) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
 	dir := t.TempDir()
-	ports := freePorts(t, 2*count)
+	ports, err := programs.FreePorts(2 * count)
+	if err != nil {
+		t.Fatal(err)
+	}
 	routes := make([]string, count)
 	for i := range routes {
 		routes[i] = fmt.Sprintf("nats-route://127.0.0.1:%d", ports[count+i])
@@ -118,21 +122,6 @@ func Start(t testing.TB, count int) *Cluster {
 	})
 	c.Await(c.Connect())
 	return c
-}
-
-// freePorts returns ports that are free now.
-func freePorts(t testing.TB, count int) []int {
-	t.Helper()
-	ports := make([]int, 0, count)
-	for range count {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // Run starts a server that does not run.
