@@ -11,15 +11,21 @@ export function overviewCard(title: string, ...content: Node[]): { element: HTML
   return { element: box, count };
 }
 
-/** The field that finds names; its text is in the address too. */
+/** The field that finds names; its text is in the address too. setFind is called with each other text than "" at first. */
 export function createFind(label: string, setFind: (find: string) => void): HTMLElement {
+  let last = "";
+  const tell = (find: string): void => {
+    if (find === last) return;
+    last = find;
+    setFind(find);
+  };
   const input = h("input", { type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", maxlength: 200 });
   input.value = new URLSearchParams(location.search).get("find") ?? "";
-  setFind(input.value.trim());
+  tell(input.value.trim());
   input.addEventListener("input", () => {
     const find = input.value.trim();
     history.replaceState(null, "", location.pathname + (find === "" ? "" : `?find=${encodeURIComponent(find)}`));
-    setFind(find);
+    tell(find);
   });
   return h("search", { class: "search card" }, h("label", {}, icon("search"), input));
 }

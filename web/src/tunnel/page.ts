@@ -77,7 +77,6 @@ export function open(frame: Frame): void {
   let find = "";
   const poll = new Poll(show, (signal) => fetchTunnel(find, signal));
   const setFind = (text: string): void => {
-    if (text === find) return;
     find = text;
     poll.now();
   };

@@ -51,7 +51,6 @@ export function open(frame: Frame): void {
     noClosed!.hidden = bus.closed.length > 0;
   }, () => ["This server has no bus."], everyMs);
   const setFind = (text: string): void => {
-    if (text === find) return;
     find = text;
     poll.now();
   };

@@ -65,7 +65,6 @@ export function open(frame: Frame): void {
     noConnections.hidden = wire.connections.length > 0;
   }, () => ["This server has no wire door."], everyMs);
   const setFind = (text: string): void => {
-    if (text === find) return;
     find = text;
     poll.now();
   };
