@@ -1,5 +1,5 @@
 // Canvas: draws the draft above the map, with what can be taken hold of, what the server has found, and a cross in the
-// middle for those who draw by keyboard.
+// middle for drawing by keyboard.
 
 import type { Map as GLMap } from "maplibre-gl";
 import { h } from "../dom";

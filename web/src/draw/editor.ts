@@ -328,7 +328,7 @@ function weightOf({ shape, drawing }: Draft): number {
   return chains.reduce((sum, chain) => sum + chain.length, drawing?.points.length ?? 0);
 }
 
-/** What to do next, for a person who draws. */
+/** The next step of a drawing, as a sentence. */
 export function hintOf({ kind, drawing, shape }: Draft): string {
   if (!drawing) {
     return shape?.kind === "circle" ? "Drag the middle to move it, the rim to size it." : "Drag a point to move it, a dot between two to add one.";

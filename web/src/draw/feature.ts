@@ -145,7 +145,7 @@ function formOf(shape: Shape): Form {
   return { geometry: parts.length === 1 ? { type: "Polygon", coordinates: only! } : { type: "MultiPolygon", coordinates: parts } };
 }
 
-/** The body that stores a draft. A shape that nobody has changed is sent exactly as it was. */
+/** The body that stores a draft. An unchanged shape is sent exactly as it was. */
 export function bodyOf(draft: Draft, stored: { shape: Shape | null; geometry: FenceGeometry } | null): string {
   const { shape } = draft;
   const form = shape === null ? { geometry: null } : stored?.shape === shape ? { geometry: stored.geometry } : formOf(shape);

@@ -141,7 +141,7 @@ export class Saving {
         await deleteFence(stored.set, stored.id, tag);
         return undefined;
       });
-      // Gone is gone, whoever did it.
+      // Another writer has deleted it already.
       return "conflict" in result && result.conflict === null ? true : this.#settle(result);
     } catch (error) {
       this.error.set(messageOf(error));

@@ -27,7 +27,7 @@ export function createPhone(): HTMLElement {
     const key = await addKey({ name: name.value.trim(), verbs: ["positions:write"], fleets });
     announce(`The key ${key.name} is added.`);
     const shown = await createSetup(app.value as App, origin.value, key.secret ?? "", fleets[0] ?? "");
-    fill(box, h("p", {}, "The key ", h("strong", {}, key.name), " is added. What follows is shown this once: whoever sees it may send positions."), shown);
+    fill(box, h("p", {}, "The key ", h("strong", {}, key.name), " is added. What follows is shown this once: any person with it can send positions."), shown);
     box.querySelector<HTMLElement>("button")?.focus();
   };
   const fields = [
