@@ -45,9 +45,13 @@ type platform struct {
 	mux     func(*wire.Mux)
 }
 
+// ownAddress is where platforms listen. Connections to loopback addresses come from 127.0.0.1, so
+// none of them takes the port of a platform that is down for a while.
+const ownAddress = "127.0.0.2:0"
+
 func newPlatform(t *testing.T) *platform {
 	t.Helper()
-	p := &platform{t: t, addr: "127.0.0.1:0", arrived: make(chan struct{})}
+	p := &platform{t: t, addr: ownAddress, arrived: make(chan struct{})}
 	p.start()
 	t.Cleanup(p.kill)
 	return p
