@@ -273,7 +273,7 @@ func TestBinaryIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	for _, part := range []string{"go.mod", "go.sum", "bus", "cmd", "fence", "internal", "lab", "load", "tunnel", "wire"} {
+	for _, part := range []string{"go.mod", "go.sum", "bus", "cmd", "docs", "fence", "internal", "lab", "load", "tunnel", "wire"} {
 		if out, err := exec.Command("cp", "-a", filepath.Join(b.Root, part), root).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
