@@ -47,7 +47,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
     const once = secret === "" ? null : h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", () => once?.remove()));
     const log = new Log(webhookPath(id), id, address.get("attempt"));
     const state = pairs(stateRows(value.state));
-    const tools = h("div", { class: "tools" }, webhookTools(value, tag, { ...actions, again: () => show(id) }));
+    const tools = h("div", { class: "tools" }, webhookTools(value, tag, log, actions));
     const head = h("section", { class: "part" }, ...warnings.map((each) => h("p", { class: "warning" }, sentence(each))), state, tools);
     const settings = h("section", { class: "part" }, h("h3", {}, "Sends"), facts(value), value.file === undefined ? null : h("p", { class: "hint" }, `It is changed in the file ${value.file}.`));
     split.show(id, "Webhook", id, once, head, ...log.parts, settings, value.file === undefined ? editPart(value, tag, () => show(id), actions) : null);
@@ -57,7 +57,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
       if (!next || split.key !== id) return;
       updatePairs(state, stateRows(next.state));
       // Enabling has become disabling, or the other way round.
-      if (next.state.state !== now) refill(tools, webhookTools(next, tag, { ...actions, again: () => show(id) }));
+      if (next.state.state !== now) refill(tools, webhookTools(next, tag, log, actions));
       now = next.state.state;
       void log.load();
     };
@@ -117,7 +117,7 @@ function deliveryTools(path: string, state: string, changed: () => void, ...more
   return operations(...own, ...more);
 }
 
-function webhookTools(shown: ShownWebhook, tag: string, actions: DetailActions & { again: () => Promise<void> }): HTMLElement {
+function webhookTools(shown: ShownWebhook, tag: string, log: Log, actions: DetailActions): HTMLElement {
   const id = shown.webhook.id ?? "";
   const box = h("div", {});
   const sendAgain = (): Promise<void> => {
@@ -137,7 +137,7 @@ function webhookTools(shown: ShownWebhook, tag: string, actions: DetailActions &
   const remove = async (): Promise<void> => {
     const text = `Nothing is sent to ${hostOf(shown.webhook.url)} any more. Its place in the events and its dead letters are forgotten.`;
     if (!(await confirm({ title: `Delete the webhook ${id}?`, text, action: "Delete" }))) return;
-    await deleteWebhook(id, tag);
+    await log.end(() => deleteWebhook(id, tag));
     announce(`${id} is deleted.`);
     actions.gone();
   };

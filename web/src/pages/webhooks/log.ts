@@ -21,6 +21,9 @@ export class Log {
   readonly #letterPart = section("Dead letters");
   readonly #outcome = h("p", { class: "outcome", role: "alert", hidden: true });
   #dead: DeadLetter[] = [];
+  #reading: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #over = false;
 
   /** The log of the delivery at a path. A sink has no webhook, and no list of dead letters. */
   constructor(path: string, webhook: string, marked: string) {
@@ -56,7 +59,29 @@ export class Log {
     this.parts = [attempts.element, this.#letterPart.element];
   }
 
-  async load(): Promise<void> {
+  /** Reads both lists after the read that is under way, so that an older answer never replaces a newer one. */
+  load(): Promise<void> {
+    this.#next ??= this.#reading.then(() => {
+      this.#reading = this.#next ?? this.#reading;
+      this.#next = undefined;
+      return this.#over ? undefined : this.#read();
+    });
+    return this.#next;
+  }
+
+  /** Runs an action between two reads. It deletes what is read here, so that no read follows its success. */
+  async end(action: () => Promise<void>): Promise<void> {
+    this.#over = true;
+    await (this.#next ?? this.#reading);
+    try {
+      await action();
+    } catch (error) {
+      this.#over = false;
+      throw error;
+    }
+  }
+
+  async #read(): Promise<void> {
     try {
       const attempts = await fetchAttempts(this.#path);
       this.#attempts.show(attempts);
