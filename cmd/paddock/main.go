@@ -60,6 +60,7 @@ type cli struct {
 	BugReport client.BugReport `cmd:"" name:"bugreport" group:"platform" help:"Write an archive about a running platform, without secrets, for a bug report."`
 	Ready     client.Ready     `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
 	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
+	Cluster   clusterCmd       `cmd:"" group:"platform" help:"Run several platforms as one, over NATS servers."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`

@@ -14,6 +14,7 @@ import (
 
 	"paddock/internal/busd"
 	"paddock/internal/platform"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/doors/source"
@@ -37,6 +38,10 @@ type upCmd struct {
 	Watch  *bool  `negatable:"" help:"Look for changed files of sets every second, and serve them (default on). SIGHUP has them read in any case."`
 
 	Snapshots string `placeholder:"DIR" help:"Where sets are kept ready for the next start (default in the user's cache directory); off keeps none."`
+
+	Bus       string `placeholder:"URL" help:"Be a node of a cluster: NATS servers with JetStream, separated by commas, whose stream is its log. paddock cluster init makes it."`
+	Node      string `placeholder:"NAME" help:"Name of this node of a cluster (default that of the host)."`
+	Advertise string `placeholder:"URL" help:"URL of this node's HTTP interface for the other nodes (default that of --listen)."`
 
 	AcceptLoss bool `help:"Start from a damaged journal with what can be read of it. The damaged files are kept aside, and subscribers get a paddock.gap."`
 
@@ -75,6 +80,7 @@ func (s *serving) flags() map[string]string {
 func (u *upCmd) Run(ctx context.Context, c *console) error {
 	flags := u.flags()
 	flags["data.dir"] = u.Data
+	flags["cluster.url"], flags["cluster.node"], flags["cluster.advertise"] = u.Bus, u.Node, u.Advertise
 	flags["sets.dir"], flags["sets.kind"], flags["sets.snapshots"] = u.Sets, u.Fence, u.Snapshots
 	if u.Watch != nil {
 		flags["sets.watch"] = strconv.FormatBool(*u.Watch)
@@ -120,7 +126,13 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			},
 		}
 	}
-	return serve(ctx, c, options, reloads, feed)
+	for {
+		err := serve(ctx, c, options, reloads, feed)
+		if !errors.Is(err, cluster.ErrReplaced) {
+			return err
+		}
+		// Another node leads: this one starts again, as a follower.
+	}
 }
 
 // rereader returns the reader of the settings that a running platform takes over. started are those
@@ -244,8 +256,8 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 		log.Warn(w)
 	}
 	o.Logger, o.Version = log, version.Get().String()
-	key := ""
-	o.FirstKey = func(secret string) { key = secret }
+	keys := make(chan string, 1) // holds the first one
+	o.FirstKey = func(secret string) { keys <- secret }
 	p := platform.New(o)
 	group := &lifecycle.Group{Logger: log, Timeout: o.Config.Limits.Drain}
 	group.Managed = lifecycle.Managed{Manager: reloads.Manager(), Obstacle: p.Obstacle, Alive: p.Alive, Status: p.Summary}
@@ -263,14 +275,32 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 			if at := p.VisitorsAddr(); at != nil {
 				fmt.Fprintf(c.Stdout, "Visitors:  http://%s\n", at)
 			}
-			if key != "" {
-				fmt.Fprintf(c.Stdout, "Key:       %s (an administrator's, shown this once; needed beyond loopback)\n", key)
-			}
+			showKey(c.Stdout, keys)
 			return nil
 		},
 		Run: func(ctx context.Context) error { return showStatus(ctx, status, p) },
 	})
+	if o.Config.Cluster.On() { // the first leader makes the key
+		group.Add(lifecycle.Service{Name: "first key", Run: func(ctx context.Context) error {
+			select {
+			case key := <-keys:
+				keys <- key
+				showKey(c.Stdout, keys)
+			case <-ctx.Done():
+			}
+			return nil
+		}})
+	}
 	return group.Run(ctx)
+}
+
+// showKey writes the first key, if there is one by now.
+func showKey(to io.Writer, keys <-chan string) {
+	select {
+	case key := <-keys:
+		fmt.Fprintf(to, "Key:       %s (an administrator's, shown this once; needed beyond loopback)\n", key)
+	default:
+	}
 }
 
 // formatP99 writes the p99 of events; 0 means that there was none.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"paddock/internal/netio/listen"
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/process/config"
@@ -64,12 +65,12 @@ func (p *Platform) openKeys(context.Context) (err error) {
 	var store keyring.Store
 	first := false
 	if p.journal != nil {
-		s := storedKeys{auditedJournal{p.journal, p.audit}}
+		s := storedKeys{auditedJournal{p.shared, p.audit}}
 		text, err := s.Load()
 		if err != nil {
 			return p.cfg.Failure("data.dir", err)
 		}
-		store, first = s, text == nil
+		store, first = s, text == nil && p.member == nil
 	}
 	if p.keys, err = keyring.Open(store); err != nil {
 		return p.cfg.Failure("data.dir", err)
@@ -83,11 +84,19 @@ func (p *Platform) openKeys(context.Context) (err error) {
 		return p.cfg.Fault("access.keys", err)
 	}
 	p.fileKeys = keys
-	if !first || p.opts.FirstKey == nil {
+	if !first {
+		return nil
+	}
+	return p.addFirstKey()
+}
+
+// addFirstKey adds the key of an administrator, unless there is one of its name.
+func (p *Platform) addFirstKey() error {
+	if p.opts.FirstKey == nil {
 		return nil
 	}
 	secret := keyring.NewSecret()
-	err = p.audit.Record(audit.Entry{By: "first start", Action: "key.add", Object: firstKey}, func() error {
+	err := p.audit.Record(audit.Entry{By: "first start", Action: "key.add", Object: firstKey}, func() error {
 		return p.keys.Add(keyring.Key{
 			Name: firstKey, SHA256: keyring.DigestOf(secret), Verbs: keyring.Admin.Names(), Created: time.Now().UTC().Truncate(time.Second),
 		})
@@ -110,6 +119,9 @@ func (p *Platform) replaceKeys(keys []keyring.Key) error {
 	}
 	var begun []*audit.Pending
 	begin := func(action, name string) {
+		if p.pipeline.Role() != ingest.Leader {
+			return // the file of a follower is no change of the cluster
+		}
 		begun = append(begun, p.audit.Begin(audit.Entry{By: "file", Action: action, Object: name}))
 	}
 	for _, k := range keys {
@@ -148,8 +160,8 @@ func keyRequired(cfg *config.Config, address string) bool {
 // sessionSecret returns the secret under which browsers hold sessions: nil without a data
 // directory.
 func (p *Platform) sessionSecret() ([]byte, error) {
-	if p.journal == nil {
-		return nil, nil
+	if p.journal == nil || p.sessionKey != nil {
+		return p.sessionKey, nil
 	}
 	dir := secretsDir(p.cfg.Data.Dir)
 	name := filepath.Join(dir, "session")

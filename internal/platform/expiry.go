@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/internal/platform/ingest"
 )
 
 const (
@@ -22,7 +23,7 @@ func (p *Platform) expireFences(ctx context.Context) error {
 	ticker := time.NewTicker(expiryInterval)
 	defer ticker.Stop()
 	for {
-		if p.pipeline.Refusing() == "" { // as for edits of the API
+		if p.pipeline.Refusing() == "" && p.pipeline.Role() == ingest.Leader { // as for edits of the API
 			e.look()
 		}
 		select {

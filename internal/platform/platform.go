@@ -122,6 +122,9 @@ type Platform struct {
 	doors        doors.Doors
 	catalog      *fence.Catalog
 	journal      *journal.Disk    // nil: the state ends with the process
+	shared       journal.Journal  // for values that all nodes have: journal, if there is one node
+	member       *member          // of a cluster; nil: there is one node
+	sessionKey   []byte           // of all nodes; nil: see sessionSecret
 	history      *history.History // in the journal; nil: none
 	views        *views.Views     // in the journal; nil: none
 	keys         *keyring.Ring
@@ -210,8 +213,10 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "http", Drain: p.awaitHTTP},
 		{Name: "webhooks", Start: p.startHooks, Drain: func(ctx context.Context) error { return p.hooks.Drain(ctx) }},
 		{Name: "sinks", Start: p.startSinks, Drain: func(ctx context.Context) error { return p.sinks.Drain(ctx) }},
+		{Name: "cluster", Drain: p.leaveCluster},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Run: p.tendJournal, Drain: p.drainIngest},
+		{Name: "node", Start: p.openMember, Run: p.watchMember},
 		{Name: "expiry", Run: p.expireFences},
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
@@ -292,6 +297,9 @@ func (p *Platform) startIngest(context.Context) error {
 	p.congested = local.Congested
 	p.pipeline.Start(p.flaps.Publishing(busapi.NewPublisher(p.events, local, p.registry, p.log)))
 	registerPipeline(p.registry, p.pipeline, p.events)
+	if p.member != nil {
+		return nil // the leader settles
+	}
 	return p.pipeline.Settle()
 }
 
@@ -331,7 +339,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
+		Tunnel: p.overview(), Leader: p.leader(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

@@ -17,7 +17,17 @@ func (p *Platform) openSources(context.Context) error {
 	return nil
 }
 
-func (p *Platform) runSources(ctx context.Context) error { return p.sources.Run(ctx) }
+// runSources asks the sources. A node of a cluster does once it is the leader.
+func (p *Platform) runSources(ctx context.Context) error {
+	if p.member != nil {
+		select {
+		case <-p.member.leading:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return p.sources.Run(ctx)
+}
 
 // closeSources disconnects the sources. What they have received and not acknowledged comes again.
 func (p *Platform) closeSources(ctx context.Context) error { return p.sources.Close(ctx) }

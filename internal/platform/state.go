@@ -36,7 +36,7 @@ func (e journalError) Unwrap() error { return e.error }
 func (journalError) ExitCode() int { return exitJournal }
 
 // openState opens the journal, if there is one, and restores fences, objects and events from it.
-func (p *Platform) openState(context.Context) error {
+func (p *Platform) openState(ctx context.Context) error {
 	options, err := p.trackOptions()
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (p *Platform) openState(context.Context) error {
 		return p.cfg.Fault("journal.durability", err)
 	}
 	begun := time.Now()
-	err = p.restore(&cfg, dir)
+	err = p.restore(ctx, &cfg, dir)
 	p.book.SetDefault(preset) // the last run may have had another one
 	if err != nil {
 		if errors.Is(err, journal.ErrLocked) || errors.Is(err, os.ErrPermission) {
@@ -97,7 +97,7 @@ func (p *Platform) trackOptions() (track.Options, error) {
 	return o, nil
 }
 
-func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
+func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) (err error) {
 	if err := journal.CheckFormat(JournalDir(dir)); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 		open = journal.Open
 	}
 	p.journal, err = open(journal.Options{
-		Dir: JournalDir(dir), Logger: p.log, Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
+		Dir: JournalDir(dir), Logger: p.log, NoSync: p.cfg.Cluster.On(), Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
 		Fatal: func(err error) {
 			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
 			os.Exit(exitJournal)
@@ -133,12 +133,19 @@ func (p *Platform) restore(cfg *ingest.Config, dir string) (err error) {
 			err = errors.Join(err, p.journal.Close())
 		}
 	}()
-	if p.audit, err = audit.Open(p.journal); err != nil {
+	p.shared = p.journal
+	if p.cfg.Cluster.On() {
+		if err := p.joinCluster(ctx); err != nil {
+			return err
+		}
+		cfg.Replica, cfg.Forward, cfg.Append = true, p.member.forward, p.shared.Append
+	}
+	if p.audit, err = audit.Open(p.shared); err != nil {
 		return err
 	}
 	p.views, err = views.Open(views.Options{
-		Catalog: p.catalog, Book: p.book, Fences: p.fenceOptions(), Journal: p.journal, Files: p.servedFiles,
-		Extra: p.audit.Take,
+		Catalog: p.catalog, Book: p.book, Fences: p.fenceOptions(), Journal: p.shared, Files: p.servedFiles,
+		Extra: p.audit.Take, Replicated: p.member != nil,
 	})
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func tellDisabled(local *bus.Local, log *slog.Logger, id, reason string) {
 // secretsDir returns the directory of what no backup has, within a data directory.
 func secretsDir(dir string) string { return filepath.Join(dir, "secrets") }
 
-// startHooks begins to deliver events to webhooks.
+// startHooks begins to deliver events to webhooks. A node of a cluster does once it is the leader.
 func (p *Platform) startHooks(context.Context) (err error) {
 	o := hooks.Options{
 		Settings: p.opts.Webhooks, Log: p.events, Store: &deliver.Volatile{}, Version: p.opts.Version, Logger: p.log,
@@ -53,29 +53,33 @@ func (p *Platform) startHooks(context.Context) (err error) {
 	local := p.bus.Local("webhooks")
 	o.GivenUp = func(id, reason string) { tellDisabled(local, p.log, id, reason) }
 	if p.journal != nil {
-		o.Store, o.Keeps, o.Secrets = auditedJournal{p.journal, p.audit}, true, secretsDir(p.cfg.Data.Dir)
+		o.Store, o.Keeps, o.Secrets = auditedJournal{p.shared, p.audit}, true, p.secrets()
 	}
-	if p.hooks, err = hooks.Open(o); err != nil {
+	if p.hooks, err = hooks.New(o); err != nil {
 		return err
 	}
 	p.registry.MustRegister(hookCollector{p.hooks})
-	return nil
+	if p.member != nil {
+		return nil
+	}
+	return p.hooks.Begin()
 }
 
-// startSinks begins to deliver events to sinks.
-func (p *Platform) startSinks(context.Context) (err error) {
+// startSinks begins to deliver events to sinks. A node of a cluster does once it is the leader.
+func (p *Platform) startSinks(context.Context) error {
 	o := sinks.Options{
 		Settings: p.opts.Sinks, Log: p.events, Store: &deliver.Volatile{}, Logger: p.log, Schedule: p.opts.schedule,
 		Rules: func() *rule.Table { return p.book.State().Rules() },
 	}
 	if p.journal != nil {
-		o.Store, o.Keeps = p.journal, true
+		o.Store, o.Keeps = p.shared, true
 	}
-	if p.sinks, err = sinks.Open(o); err != nil {
-		return err
-	}
+	p.sinks = sinks.New(o)
 	p.registry.MustRegister(sinkCollector{p.sinks})
-	return nil
+	if p.member != nil {
+		return nil
+	}
+	return p.sinks.Begin()
 }
 
 // sinkCollector collects the metrics of sinks.

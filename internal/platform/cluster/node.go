@@ -65,6 +65,7 @@ type Node struct {
 	applied atomic.Uint64
 	failed  chan error    // why the leader is one no longer
 	wanted  chan struct{} // holds a signal: a claim is due
+	soon    chan struct{} // holds a signal: see beatNow
 
 	mu       sync.Mutex // guards the fields below
 	election *election
@@ -74,7 +75,7 @@ type Node struct {
 
 // Join returns a member that does not run yet. Until ctx ends, its journal may write.
 func Join(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), role: Starting}
+	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), role: Starting}
 	n.election = newElection(n.id)
 	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
 	sequence, err := applied(o.Own)
@@ -256,6 +257,14 @@ func (n *Node) become(r Role) {
 	n.role = r
 }
 
+// beatNow sends the next beat at once.
+func (n *Node) beatNow() {
+	select {
+	case n.soon <- struct{}{}:
+	default:
+	}
+}
+
 // beat tells the others of this node until ended is closed.
 func (n *Node) beat(ended <-chan struct{}) {
 	ticker := time.NewTicker(beatEvery)
@@ -264,6 +273,7 @@ func (n *Node) beat(ended <-chan struct{}) {
 		n.tell()
 		select {
 		case <-ticker.C:
+		case <-n.soon:
 		case <-ended:
 			return
 		}
@@ -300,6 +310,8 @@ func (n *Node) hear(msg *nats.Msg) {
 	defer n.mu.Unlock()
 	n.election.hear(b)
 	switch {
+	case b.Role == Leaving && n.role == Follower:
+		n.beatNow()
 	case n.role == Leader && b.Role == Leader && b.Term > n.term:
 		n.fail(fmt.Errorf("node %s leads in term %d", b.Node, b.Term))
 	case b.ID == n.id && n.election.mayClaim():

@@ -87,6 +87,10 @@ type Config struct {
 	// BugReport writes an archive for a bug report, with coordinates or without; nil: none.
 	BugReport func(ctx context.Context, w io.Writer, positions bool) error
 
+	// Leader returns the URL of the node that makes changes, if that is another one; "": no node
+	// does at present. Nil: this one does.
+	Leader func() (url string, here bool)
+
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 
@@ -351,6 +355,7 @@ func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, fromDevice := device(r)
 		switch {
+		case a.isForLeader(r) && a.toLeader(w, r):
 		case fromDevice:
 			permit(keyring.PositionsWrite, a.takeReport).ServeHTTP(w, r)
 		case a.cfg.Gofence != nil && gofence.Owns(r.URL.Path):

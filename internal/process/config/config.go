@@ -30,6 +30,7 @@ var ErrInvalid = errors.New("invalid configuration")
 // takes over another value of a field with the tag reload; a change of any other takes a restart.
 type Config struct {
 	Data    Data    `yaml:"data"`
+	Cluster Cluster `yaml:"cluster"`
 	Journal Journal `yaml:"journal"`
 	History History `yaml:"history"`
 	HTTP    HTTP    `yaml:"http"`
@@ -53,6 +54,46 @@ type Config struct {
 // Data holds the settings of what the platform keeps on disk.
 type Data struct {
 	Dir string `yaml:"dir"` // "" is $STATE_DIRECTORY, else a directory in the user's data; off keeps nothing
+}
+
+// Cluster holds the settings of a platform that is a node of several.
+type Cluster struct {
+	// URL lists NATS servers with JetStream, separated by commas, whose stream is the log of the
+	// cluster; "" is a platform on its own.
+	URL  string `yaml:"url"`
+	Name string `yaml:"name"` // of the cluster, in the names of its streams and subjects
+	Node string `yaml:"node"` // name of this node; "" is that of the host
+	// Advertise is the URL of this node's HTTP interface for the other nodes; "" is that of
+	// http.listen.
+	Advertise string `yaml:"advertise"`
+
+	User     string `yaml:"user"`     // at the servers, with Password
+	Password Secret `yaml:"password"` //
+	Token    Secret `yaml:"token"`    // instead of User and Password
+	Creds    string `yaml:"creds"`    // file of credentials, instead of both; "" is none
+	RootCA   string `yaml:"root_ca"`  // PEM file that signs the servers' certificates; "" is the system's
+}
+
+// On reports whether the platform is a node of several.
+func (c Cluster) On() bool { return c.URL != "" }
+
+// check checks the settings that must fit together.
+func (c Cluster) check() error {
+	ways := 0
+	for _, set := range []bool{c.User != "", c.Token != "", c.Creds != ""} {
+		if set {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return errors.New("user, token and creds are three ways to log in: set one of them")
+	case (c.User == "") != (c.Password == ""):
+		return errors.New("user and password are set together or not at all")
+	}
+	return when(strings.ContainsFunc(c.Name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}) || c.Name == "", "name %q: want a-z, 0-9, - and _", c.Name)
 }
 
 // Journal holds the settings of the log in Data.Dir.
@@ -210,6 +251,7 @@ type Dashboard struct {
 // Default returns the configuration without any source.
 func Default() *Config {
 	return &Config{
+		Cluster: Cluster{Name: "paddock"},
 		Journal: Journal{Durability: "sync", MinFree: 256 * MiB, Keep: 7 * 24 * time.Hour},
 		History: History{Keep: 30 * 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:8080"},
@@ -326,6 +368,11 @@ func (c *Config) Validate() error {
 	check("http.cert", c.HTTP.certificates(c.Durable()))
 	for _, origin := range c.HTTP.Origins() {
 		check("http.cors_origins", http.NewCrossOriginProtection().AddTrustedOrigin(origin))
+	}
+	if c.Cluster.On() {
+		check("cluster.url", c.Cluster.check())
+		check("data.dir", when(!c.Durable(), "a node of a cluster keeps its state in a data directory"))
+		check("sets.dir", when(c.Sets.Dir != "", "a cluster has no files of sets: put them by the API, as paddock sets put"))
 	}
 	_, err := c.Journal.Interval()
 	check("journal.durability", err)

@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 		{"misspelt key", "http:\n  listn: x\n", "paddock.yaml:2:3: unknown key http.listn; did you mean http.listen?"},
 		{"strange key", "log:\n  colour: red\n", "paddock.yaml:2:3: unknown key log.colour; there are log.level, log.format"},
 		{"misspelt section", "tracks:\n  ttl: 1s\n", "paddock.yaml:1:1: unknown key tracks; did you mean track?"},
-		{"strange section", "x: 1\n", "paddock.yaml:1:1: unknown key x; there are data, journal, history, http, access, bus, wire, sets, track, limits, log, dashboard"},
+		{"strange section", "x: 1\n", "paddock.yaml:1:1: unknown key x; there are data, cluster, journal, history, http, access, bus, wire, sets, track, limits, log, dashboard"},
 		{"key twice", "log:\n  level: info\n  level: warn\n", `paddock.yaml:3:3: mapping key "level" already defined at [2:3]`},
 		{"unknown key with a list", "http:\n  tokens:\n    - a\n", "paddock.yaml:2:3: unknown key http.tokens; did you mean http.token?"},
 		{"unknown key with keys", "bus:\n  users:\n    a: b\n", "paddock.yaml:2:3: unknown key bus.users; did you mean bus.user?"},

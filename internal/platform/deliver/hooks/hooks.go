@@ -34,13 +34,13 @@ const (
 	touched = "webhooks"
 )
 
-// Options configure Open.
+// Options configure Open and New.
 type Options struct {
 	Settings *Settings // of the file; nil: none
 	Log      *events.Log
 	Store    deliver.Store
-	Keeps    bool   // the store and the log outlive the process
-	Secrets  string // directory of the file of secrets; "": they end with the process
+	Keeps    bool    // the store and the log outlive the process
+	Secrets  Secrets // nil: they end with the process
 	Version  string
 	Logger   *slog.Logger
 	Rules    func() *rule.Table // the present rules; nil: none
@@ -75,6 +75,7 @@ type Hooks struct {
 	followers sync.WaitGroup
 
 	mu      sync.RWMutex // held for a change until it is stored
+	begun   bool
 	entries map[string]*entry
 	network *webhook.Network
 	roots   *x509.CertPool // nil: the system's
@@ -97,9 +98,19 @@ type document struct {
 	Webhook  json.RawMessage `json:"webhook"`
 }
 
-// Open returns the webhooks, which begin to deliver. The error is one of the store, of the file of
-// secrets, or of the settings.
-func Open(o Options) (_ *Hooks, err error) {
+// Open returns the webhooks, which begin to deliver. The error is one of the store, of the secrets,
+// or of the settings.
+func Open(o Options) (*Hooks, error) {
+	h, err := New(o)
+	if err == nil {
+		err = h.Begin()
+	}
+	return h, err
+}
+
+// New returns the webhooks of a platform that does not deliver yet: there are none until Begin. The
+// error is one of the settings.
+func New(o Options) (*Hooks, error) {
 	if o.Settings == nil {
 		o.Settings = &Settings{}
 	}
@@ -116,15 +127,24 @@ func Open(o Options) (_ *Hooks, err error) {
 	}
 	h := &Hooks{o: o, network: &webhook.Network{Allow: o.Settings.Allow}, roots: roots, entries: map[string]*entry{}}
 	h.client = webhook.NewClient(h.network, roots, o.Version)
-	if h.secrets, err = openSecrets(o.Secrets); err != nil {
-		return nil, err
-	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	if err := h.load(); err != nil {
-		h.end()
-		return nil, err
-	}
 	return h, nil
+}
+
+// Begin makes the webhooks deliver. The error is one of the store or of the secrets; then nothing
+// runs. It is called once.
+func (h *Hooks) Begin() (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.secrets, err = openSecrets(h.o.Secrets); err == nil {
+		err = h.load()
+	}
+	if err != nil {
+		h.end()
+		return err
+	}
+	h.begun = true
+	return nil
 }
 
 // load begins with the webhooks of the file and of the store.

@@ -30,12 +30,12 @@ type site struct {
 	t       *testing.T
 	store   *journal.Memory
 	log     *events.Log
-	secrets string
+	secrets FileSecrets
 	filed   []*webhook.Endpoint
 }
 
 func newSite(t *testing.T) *site {
-	s := &site{t: t, store: journal.NewMemory(), log: events.NewLog(10, 1<<20, "e"), secrets: filepath.Join(t.TempDir(), "secrets")}
+	s := &site{t: t, store: journal.NewMemory(), log: events.NewLog(10, 1<<20, "e"), secrets: FileSecrets(filepath.Join(t.TempDir(), "secrets"))}
 	s.open()
 	t.Cleanup(func() { s.close() })
 	return s
@@ -165,7 +165,7 @@ func TestBound(t *testing.T) {
 // change.
 func TestSecretsFile(t *testing.T) {
 	s := newSite(t)
-	if err := os.MkdirAll(filepath.Join(s.secrets, SecretsFile), 0o700); err != nil { // a directory in its place
+	if err := os.MkdirAll(filepath.Join(string(s.secrets), SecretsFile), 0o700); err != nil { // a directory in its place
 		t.Fatal(err)
 	}
 	if _, err := s.Put(t.Context(), "ops", []byte(`{"url":"https://a.example","secrets":["`+secret+`"]}`), etag.Condition{}); err == nil {
@@ -174,16 +174,16 @@ func TestSecretsFile(t *testing.T) {
 	if _, err := s.Get("ops"); status(err) != 404 {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(s.secrets, "*.new-*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(string(s.secrets), "*.new-*")); len(left) != 0 {
 		t.Errorf("%q", left)
 	}
 	if _, err := openSecrets(s.secrets); err == nil {
 		t.Error("a directory was read")
 	}
-	if err := os.Remove(filepath.Join(s.secrets, SecretsFile)); err != nil {
+	if err := os.Remove(filepath.Join(string(s.secrets), SecretsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.secrets, SecretsFile), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(string(s.secrets), SecretsFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := openSecrets(s.secrets); err == nil || !strings.Contains(err.Error(), SecretsFile) {

@@ -20,7 +20,8 @@ func (r *Refusal) Unwrap() error { return r.Err }
 // Replace puts other settings of the file in the place of the present ones; nil is none. A webhook
 // with equal settings goes on, also with its pause. One whose settings have changed goes on behind
 // what it has delivered, at once. One that is gone ends with its state, which cuts an attempt under
-// way. A new one begins with the events from now on. Webhooks of the API are not touched.
+// way. A new one begins with the events from now on. Webhooks of the API are not touched. Before
+// Begin the settings wait for it.
 //
 // agreed is called when nothing of the settings is refused, before anything changes. Its error, an
 // endpoint with the id of a webhook of the API, and authorities that cannot be read are each a
@@ -47,6 +48,10 @@ func (h *Hooks) Replace(s *Settings, agreed func() error) error {
 	if !slices.Equal(s.Allow, h.network.Allow) || !roots.Equal(h.roots) {
 		h.network, h.roots = &webhook.Network{Allow: s.Allow}, roots
 		h.client.Replace(h.network, roots)
+	}
+	if !h.begun {
+		h.o.Settings = s
+		return nil
 	}
 	return h.replace(s)
 }

@@ -17,10 +17,33 @@ import (
 // SecretsFile is the name of the file of secrets.
 const SecretsFile = "webhooks.json"
 
-// secrets keeps what must not be shown of webhooks, in a file that its owner alone may read.
+// Secrets keeps what must not be shown of webhooks, as one text.
+type Secrets interface {
+	// Load returns the text, or nil if none was saved.
+	Load() ([]byte, error)
+	// Save keeps another text, durably.
+	Save(text []byte) error
+}
+
+// FileSecrets is a directory whose file SecretsFile its owner alone may read.
+type FileSecrets string
+
+// Load implements [Secrets].
+func (dir FileSecrets) Load() ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(string(dir), SecretsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// Save implements [Secrets].
+func (dir FileSecrets) Save(text []byte) error { return replaceFile(string(dir), SecretsFile, text) }
+
+// secrets are those of all webhooks.
 type secrets struct {
-	dir string // "": in memory
-	all map[string]kept
+	store Secrets // nil: in memory
+	all   map[string]kept
 }
 
 // kept is what is kept of a webhook.
@@ -30,21 +53,18 @@ type kept struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// openSecrets reads the file of secrets, if there is one.
-func openSecrets(dir string) (s secrets, err error) {
-	s = secrets{dir: dir, all: map[string]kept{}}
-	if dir == "" {
+// openSecrets reads the secrets, if there are any.
+func openSecrets(store Secrets) (s secrets, err error) {
+	s = secrets{store: store, all: map[string]kept{}}
+	if store == nil {
 		return s, nil
 	}
-	text, err := os.ReadFile(filepath.Join(dir, SecretsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err == nil {
+	text, err := store.Load()
+	if err == nil && text != nil {
 		err = json.Unmarshal(text, &s.all)
 	}
 	if err != nil {
-		return s, fmt.Errorf("the file of secrets of webhooks: %s: %w", filepath.Join(dir, SecretsFile), err)
+		return s, fmt.Errorf("the secrets of webhooks, %s: %w", SecretsFile, err)
 	}
 	return s, nil
 }
@@ -100,13 +120,13 @@ func (s *secrets) remove(id string) error {
 
 // replace writes other secrets, all of them or none.
 func (s *secrets) replace(all map[string]kept) error {
-	if s.dir != "" && (len(all) > 0 || len(s.all) > 0) {
+	if s.store != nil && (len(all) > 0 || len(s.all) > 0) {
 		text, err := json.Marshal(all)
 		if err != nil {
 			return err
 		}
-		if err := replaceFile(s.dir, SecretsFile, text); err != nil {
-			return fmt.Errorf("the file of secrets of webhooks: %w", err)
+		if err := s.store.Save(text); err != nil {
+			return fmt.Errorf("the secrets of webhooks, %s: %w", SecretsFile, err)
 		}
 	}
 	s.all = all

@@ -32,7 +32,7 @@ func Schedule() *deliver.Schedule {
 	return s
 }
 
-// Options configure Open.
+// Options configure Open and New.
 type Options struct {
 	Settings *Settings // nil: none
 	Log      *events.Log
@@ -51,8 +51,9 @@ type Sinks struct {
 	cancel    context.CancelFunc
 	followers sync.WaitGroup
 
-	mu  sync.RWMutex
-	all []*running // by id
+	mu    sync.RWMutex
+	begun bool
+	all   []*running // by id
 }
 
 // running is a sink with its follower.
@@ -68,29 +69,52 @@ var ErrUnknown = errors.New("no such sink")
 
 // Open returns the sinks, which begin to deliver. The error is one of the store.
 func Open(o Options) (*Sinks, error) {
+	s := New(o)
+	return s, s.Begin()
+}
+
+// New returns the sinks of a platform that does not deliver yet: there are none until Begin.
+func New(o Options) *Sinks {
 	if o.Schedule == nil {
 		o.Schedule = Schedule()
 	}
 	s := &Sinks{o: o}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	if err := s.Replace(o.Settings); err != nil {
+	return s
+}
+
+// Begin makes the sinks deliver. The error is one of the store; then nothing runs. It is called
+// once.
+func (s *Sinks) Begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.replace(s.o.Settings)
+	if s.begun = err == nil; err != nil {
 		s.end()
-		return nil, err
 	}
-	return s, nil
+	return err
 }
 
 // Replace puts other settings in the place of the present ones; nil is none. A sink with equal
 // settings goes on, also with its pause. One whose settings have changed goes on behind what it has
 // delivered, at once. One that is gone ends with its state, which cuts an attempt under way. A new
 // one begins with the events from now on. The error joins those of the store; the sinks that it is
-// not about have changed all the same.
+// not about have changed all the same. Before Begin the settings wait for it.
 func (s *Sinks) Replace(settings *Settings) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.begun {
+		s.o.Settings = settings
+		return nil
+	}
+	return s.replace(settings)
+}
+
+// replace makes settings hold; nil is none. The caller has the lock.
+func (s *Sinks) replace(settings *Settings) error {
 	if settings == nil {
 		settings = &Settings{}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	before := map[string]*running{}
 	for _, r := range s.all {
 		before[r.ID] = r

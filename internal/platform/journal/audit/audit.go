@@ -44,7 +44,7 @@ type Entry struct {
 type Store interface {
 	Put(values ...journal.Value) error
 	Names(prefix string) ([]string, error)
-	Remove(names ...string) error
+	Change(remove []journal.Span, put ...journal.Value) error
 	Values(prefix, from string, f func(v journal.Value) error) error
 }
 
@@ -67,12 +67,19 @@ type Pending struct {
 
 // Open returns the log of a store.
 func Open(s Store) (*Log, error) {
-	names, err := s.Names(prefix)
-	l := &Log{store: s, names: names}
-	if n := len(names); n > 0 { // a clock may have been set back
-		_, _ = fmt.Sscanf(names[n-1], prefix+"%x", &l.last)
+	l := &Log{store: s}
+	return l, l.Reload()
+}
+
+// Reload reads which entries the store has, after another node has changed it.
+func (l *Log) Reload() error {
+	names, err := l.store.Names(prefix)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.names = names; len(names) > 0 { // a clock may have been set back
+		_, _ = fmt.Sscanf(names[len(names)-1], prefix+"%x", &l.last)
 	}
-	return l, err
+	return err
 }
 
 // Begin adds the entry of a change that is about to be made. The log sets its id and its time.
@@ -157,16 +164,18 @@ func (p *Pending) end(over bool) (taken bool) {
 // trim removes the oldest entries beyond the bound.
 func (l *Log) trim() error {
 	l.mu.Lock()
-	var old []string
+	var old []journal.Span
 	if len(l.names) > MaxEntries {
-		old = slices.Clone(l.names[:trim])
+		for _, name := range l.names[:trim] {
+			old = append(old, journal.Only(name))
+		}
 		l.names = slices.Clone(l.names[trim:])
 	}
 	l.mu.Unlock()
 	if old == nil {
 		return nil
 	}
-	return l.store.Remove(old...)
+	return l.store.Change(old)
 }
 
 // Query selects entries.

@@ -1,0 +1,338 @@
+package platform
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"paddock/fence/track"
+	"paddock/internal/platform/cluster"
+	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/streamlog"
+	"paddock/internal/process/config"
+)
+
+// connectTimeout bounds the wait for the servers and the log at the start.
+const connectTimeout = 30 * time.Second
+
+// leaveTimeout bounds the time that deliveries under way delay the next leader, twice: see
+// [hooks.Hooks.Drain].
+const leaveTimeout = 600 * time.Millisecond
+
+// member is this platform as a node of a cluster.
+type member struct {
+	conn    *nats.Conn
+	node    *cluster.Node
+	forward *cluster.Forwarder
+
+	ctx     context.Context // ends when the node leaves
+	leave   context.CancelFunc
+	ended   sync.WaitGroup // of the node and the forwarder
+	failed  chan error     // of the node
+	leading chan struct{}  // closed when the node is the leader
+	stop    func()         // stops to answer followers
+}
+
+// ConnectCluster connects to the servers of a cluster. It waits for them until ctx ends.
+func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name("paddock " + nodeName(c)), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.RetryOnFailedConnect(true),
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(2 * time.Second), nats.NoCallbacksAfterClientClose(),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("the cluster's servers are away", "error", err) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to the cluster's servers", "url", nc.ConnectedUrlRedacted()) }),
+	}
+	if c.User != "" {
+		options = append(options, nats.UserInfo(c.User, string(c.Password)))
+	}
+	if c.Token != "" {
+		options = append(options, nats.Token(string(c.Token)))
+	}
+	if c.Creds != "" {
+		options = append(options, nats.UserCredentials(c.Creds))
+	}
+	if c.RootCA != "" {
+		options = append(options, nats.RootCAs(c.RootCA))
+	}
+	conn, err := nats.Connect(c.URL, options...)
+	if err != nil {
+		return nil, err
+	}
+	for !conn.IsConnected() {
+		select {
+		case <-ctx.Done():
+			err := cmp.Or(conn.LastError(), ctx.Err())
+			conn.Close()
+			return nil, fmt.Errorf("no server of %s answers: %w", c.URL, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return conn, nil
+}
+
+// LogOf returns the names of a cluster's log.
+func LogOf(c *config.Cluster) streamlog.Config {
+	return streamlog.Config{
+		Stream:  "PADDOCK_" + strings.ToUpper(c.Name),
+		Subject: "pdk." + c.Name + ".log", Copies: "pdk." + c.Name + ".copies",
+	}
+}
+
+func nodeName(c *config.Cluster) string {
+	if c.Node != "" {
+		return c.Node
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "node"
+	}
+	return name
+}
+
+// joinCluster opens the log of the cluster, whose entries go to the journal and the pipeline once
+// the node runs.
+func (p *Platform) joinCluster(ctx context.Context) error {
+	c := &p.cfg.Cluster
+	waiting, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := ConnectCluster(waiting, c, p.log)
+	if err != nil {
+		return p.cfg.Failure("cluster.url", err)
+	}
+	log, err := streamlog.Open(waiting, conn, LogOf(c))
+	if err != nil {
+		conn.Close()
+		if errors.Is(err, streamlog.ErrNoStream) {
+			err = fmt.Errorf("%w: paddock cluster init makes it", err)
+		}
+		return p.cfg.Failure("cluster.url", err)
+	}
+	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
+	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
+	m.node, err = cluster.Join(m.ctx, cluster.Options{
+		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
+		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
+		Changed: p.takeChanged, Lead: p.lead,
+	})
+	if err != nil {
+		m.close()
+		return err
+	}
+	m.forward = cluster.NewForwarder(m.ctx, m.node, func() *ingest.Pipeline { return p.pipeline })
+	p.member, p.shared = m, m.node.Journal()
+	if err := p.adoptLog(log.ID); err != nil {
+		m.close()
+		return err
+	}
+	return nil
+}
+
+// logName is the value of a node's journal with the id of the log that it belongs to.
+const logName = "cluster/log"
+
+// adoptLog makes the journal one of the log with this id. One of another log, or of a platform on
+// its own, is refused.
+func (p *Platform) adoptLog(id string) error {
+	known, err := p.journal.Get(logName)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		if _, newest := p.journal.Bounds(); newest > 0 {
+			return p.cfg.Fault("data.dir", errors.New("it is that of a platform on its own: use an empty directory; paddock migrate takes its state into the cluster"))
+		}
+		p.sessionKey = logSecret(id)
+		return p.journal.Put(journal.Value{Name: logName, Bytes: []byte(id)}, journal.Value{Name: "epoch", Bytes: []byte(id[:12])})
+	case err != nil:
+		return err
+	case string(known) != id:
+		return p.cfg.Fault("data.dir", errors.New("it is that of a node of another cluster: use an empty directory"))
+	}
+	p.sessionKey = logSecret(id)
+	return nil
+}
+
+// logSecret returns the secret under which browsers hold sessions at all nodes.
+func logSecret(id string) []byte {
+	sum := sha256.Sum256([]byte("session " + id))
+	return sum[:]
+}
+
+// ownURL returns the URL that http.listen has for other nodes.
+func (p *Platform) ownURL() string {
+	host, port, err := net.SplitHostPort(p.cfg.HTTP.Listen)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host, _ = os.Hostname()
+	}
+	scheme := "http"
+	if p.cfg.HTTP.Cert != "" || p.cfg.HTTP.ACME != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// openMember takes part in the cluster until the node leaves or fails.
+func (p *Platform) openMember(context.Context) (err error) {
+	m := p.member
+	if m == nil {
+		return nil
+	}
+	if m.stop, err = m.node.Serve(p.pipeline); err != nil {
+		return err
+	}
+	m.ended.Go(m.forward.Run)
+	m.ended.Go(func() {
+		if err := m.node.Run(m.ctx); err != nil {
+			m.failed <- err
+		}
+	})
+	return nil
+}
+
+// watchMember ends with the failure of the node.
+func (p *Platform) watchMember(ctx context.Context) error {
+	if p.member == nil {
+		return nil
+	}
+	select {
+	case err := <-p.member.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// leaveCluster tells the other nodes that this one leads no more. What was accepted is applied by
+// now. The next leader waits for this one, so a request to a webhook that takes long is cut: it
+// comes again.
+func (p *Platform) leaveCluster(ctx context.Context) error {
+	m := p.member
+	if m == nil {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	var drains sync.WaitGroup
+	drains.Go(func() { _ = p.hooks.Drain(bounded) }) // neither fails
+	drains.Go(func() { _ = p.sinks.Drain(bounded) })
+	drains.Wait()
+	if m.stop != nil {
+		m.stop()
+	}
+	m.close()
+	return nil
+}
+
+func (m *member) close() {
+	m.leave()
+	m.ended.Wait()
+	_ = m.conn.FlushTimeout(time.Second) // the last beat; the servers may be away
+	m.conn.Close()
+}
+
+// takeChanged takes over values that the leader has changed.
+func (p *Platform) takeChanged(names []string) {
+	for _, name := range names {
+		if name == keysName && p.keys != nil {
+			if err := p.keys.Reload(); err != nil {
+				p.log.Error("the keys of the cluster are not in use", "error", err)
+			}
+		}
+	}
+}
+
+// lead makes this node the leader.
+func (p *Platform) lead() error {
+	preset, err := track.ParsePolicy(p.cfg.Track.Policy)
+	if err != nil {
+		return err
+	}
+	p.book.SetDefault(preset) // that of the leader holds
+	p.pipeline.Lead()
+	if err := p.pipeline.Settle(); err != nil {
+		return err
+	}
+	if err := errors.Join(p.audit.Reload(), p.keys.Reload()); err != nil {
+		return err
+	}
+	if _, err := p.journal.Get(keysName); errors.Is(err, journal.ErrNotFound) {
+		if err := p.addFirstKey(); err != nil {
+			return err
+		}
+	}
+	close(p.member.leading)
+	return errors.Join(p.hooks.Begin(), p.sinks.Begin())
+}
+
+// nodeJournal is the journal of a node of a cluster, without the secrets of webhooks: they are in
+// the file that they have on one machine, which no backup has unless it is asked for them.
+type nodeJournal struct {
+	*journal.Disk
+	secrets hooks.FileSecrets
+}
+
+// secretsName is the value of the log that holds the secrets of webhooks.
+const secretsName = "secrets/" + hooks.SecretsFile
+
+// Change implements [journal.Journal].
+func (n nodeJournal) Change(remove []journal.Span, put ...journal.Value) error {
+	at := slices.IndexFunc(put, func(v journal.Value) bool { return v.Name == secretsName })
+	if at < 0 {
+		return n.Disk.Change(remove, put...)
+	}
+	if err := n.secrets.Save(put[at].Bytes); err != nil {
+		return err
+	}
+	return n.Disk.Change(remove, slices.Delete(slices.Clone(put), at, at+1)...)
+}
+
+// sharedSecrets are the secrets of webhooks at all nodes of a cluster.
+type sharedSecrets struct {
+	hooks.FileSecrets // of this node
+	journal           journal.Journal
+}
+
+// Save implements [hooks.Secrets].
+func (s sharedSecrets) Save(text []byte) error {
+	return s.journal.Put(journal.Value{Name: secretsName, Bytes: text})
+}
+
+func (p *Platform) fileSecrets() hooks.FileSecrets {
+	return hooks.FileSecrets(secretsDir(p.cfg.Data.Dir))
+}
+
+// secrets keeps the secrets of webhooks.
+func (p *Platform) secrets() hooks.Secrets {
+	if p.member == nil {
+		return p.fileSecrets()
+	}
+	return sharedSecrets{p.fileSecrets(), p.shared}
+}
+
+// leader returns what tells which node makes changes, or nil where there is one node.
+func (p *Platform) leader() func() (url string, here bool) {
+	m := p.member
+	if m == nil {
+		return nil
+	}
+	return func() (string, bool) {
+		if p.pipeline.Role() == ingest.Leader {
+			return "", true
+		}
+		b, _ := m.node.Leader()
+		return b.URL, false
+	}
+}
