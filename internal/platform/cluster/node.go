@@ -55,6 +55,8 @@ type Options struct {
 	Apply   func(number uint64, record []byte) error
 	Changed func(names []string)
 	Lead    func() error
+	// Unfit returns why this node would refuse positions as the leader, or "". Nil: it never would.
+	Unfit func() string
 }
 
 // Node is this process as a member of a cluster.
@@ -67,6 +69,7 @@ type Node struct {
 	failed  chan error    // why the leader is one no longer
 	wanted  chan struct{} // holds a signal: a claim is due
 	soon    chan struct{} // holds a signal: see beatNow
+	caught  chan struct{} // see CaughtUp
 
 	mu       sync.Mutex // guards the fields below
 	election *election
@@ -76,7 +79,7 @@ type Node struct {
 
 // Join returns a member that does not run yet. Until ctx ends, its journal may write.
 func Join(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), role: Starting}
+	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), caught: make(chan struct{}), role: Starting}
 	n.election = newElection(n.id)
 	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
 	n.clock.look(ctx)
@@ -85,6 +88,9 @@ func Join(ctx context.Context, o Options) (*Node, error) {
 	n.applied.Store(sequence)
 	return n, err
 }
+
+// CaughtUp is closed once this node has applied all that the log held when Run began.
+func (n *Node) CaughtUp() <-chan struct{} { return n.caught }
 
 // Journal returns the journal of the leader.
 func (n *Node) Journal() *Journal { return n.journal }
@@ -132,6 +138,7 @@ func (n *Node) take(ctx context.Context) error {
 		return err
 	}
 	n.become(Follower)
+	close(n.caught)
 	for {
 		following, stop := context.WithCancelCause(ctx)
 		var waiting sync.WaitGroup
@@ -303,7 +310,18 @@ func (n *Node) now() Beat {
 	if n.role == Leader {
 		applied = max(applied, n.journal.Applied())
 	}
-	return Beat{ID: n.id, Node: n.o.Name, Role: n.role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
+	role := n.role
+	if role == Follower && n.unfit() != "" {
+		role = Unfit
+	}
+	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
+}
+
+func (n *Node) unfit() string {
+	if n.o.Unfit == nil {
+		return ""
+	}
+	return n.o.Unfit()
 }
 
 // hear takes a beat of a node, also of this one.
@@ -320,6 +338,8 @@ func (n *Node) hear(msg *nats.Msg) {
 		n.beatNow()
 	case n.role == Leader && b.Role == Leader && b.Term > n.term:
 		n.fail(fmt.Errorf("node %s leads in term %d", b.Node, b.Term))
+	case n.role == Leader && n.unfit() != "" && n.election.hasFollower():
+		n.fail(errors.New(n.unfit()))
 	case b.ID == n.id && n.election.mayClaim():
 		select {
 		case n.wanted <- struct{}{}:
