@@ -293,10 +293,7 @@ func (n *Node) tell() {
 
 // now returns the present beat. The caller holds mu.
 func (n *Node) now() Beat {
-	applied := n.applied.Load()
-	if n.role == Leader {
-		applied = max(applied, n.journal.Applied())
-	}
+	applied := max(n.applied.Load(), n.journal.Applied()) // as a follower, and as the leader
 	return Beat{ID: n.id, Node: n.o.Name, Role: n.role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
 }
 
