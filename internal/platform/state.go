@@ -168,6 +168,9 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	if err != nil {
 		return err
 	}
+	if p.member != nil {
+		p.events.Share()
+	}
 	p.registry.MustRegister(appended)
 	registerJournal(p.registry, p.journal, p.pipeline, p.events, len(losses))
 	registerHistory(p.registry, p.journal, p.history)
