@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/ingest"
@@ -321,6 +322,25 @@ func (p *Platform) secrets() hooks.Secrets {
 	}
 	return sharedSecrets{p.fileSecrets(), p.shared}
 }
+
+// asker returns what passes requests about rules to the node that makes changes, or nil where there
+// is one node.
+func (p *Platform) asker() busapi.Asker {
+	m := p.member
+	if m == nil {
+		return nil
+	}
+	return func(ctx context.Context, request []byte) (answer []byte, elsewhere bool, err error) {
+		if p.pipeline.Role() == ingest.Leader {
+			return nil, false, nil
+		}
+		answer, err = m.node.Ask(ctx, rulesKind, request)
+		return answer, true, err
+	}
+}
+
+// rulesKind is the kind of requests about rules between nodes.
+const rulesKind = "rules"
 
 // leader returns what tells which node makes changes, or nil where there is one node.
 func (p *Platform) leader() func() (url string, here bool) {

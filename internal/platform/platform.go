@@ -356,9 +356,14 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	}
 	p.ruleRequests, err = busapi.OpenRules(p.bus.Local("rules"), &ruleapi.Rules{
 		Book: p.book, Catalog: p.catalog, Refusing: p.pipeline.Refusing, Settle: p.pipeline.Settle, From: "bus", Audit: p.audit,
-	}, p.keys, int(p.cfg.Bus.MaxPayload))
+	}, p.keys, int(p.cfg.Bus.MaxPayload), p.asker())
 	if err != nil {
 		return errors.Join(err, p.search.Close(), p.positions.Close(), p.listener.Close())
+	}
+	if p.member != nil {
+		if err := p.member.node.Answer(rulesKind, p.pipeline, p.ruleRequests.Answer); err != nil {
+			return errors.Join(err, p.ruleRequests.Close(ctx), p.search.Close(), p.positions.Close(), p.listener.Close())
+		}
 	}
 	registerRequests(p.registry, p.search, p.ruleRequests)
 	p.server = httpapi.NewServer(p.api, p.log)

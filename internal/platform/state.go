@@ -138,7 +138,7 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 		if err := p.joinCluster(ctx); err != nil {
 			return err
 		}
-		cfg.Replica, cfg.Forward, cfg.Append = true, p.member.forward, p.shared.Append
+		cfg.Replica, cfg.Forward, cfg.Append, cfg.Now = true, p.member.forward, p.shared.Append, p.member.node.Now
 	}
 	if p.audit, err = audit.Open(p.shared); err != nil {
 		return err

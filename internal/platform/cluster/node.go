@@ -63,6 +63,7 @@ type Node struct {
 	id      string
 	journal *Journal
 	applied atomic.Uint64
+	clock   clock
 	failed  chan error    // why the leader is one no longer
 	wanted  chan struct{} // holds a signal: a claim is due
 	soon    chan struct{} // holds a signal: see beatNow
@@ -77,6 +78,8 @@ type Node struct {
 func Join(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), role: Starting}
 	n.election = newElection(n.id)
+	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
+	n.clock.look(ctx)
 	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
 	sequence, err := applied(o.Own)
 	n.applied.Store(sequence)
@@ -105,8 +108,11 @@ func (n *Node) Run(ctx context.Context) error {
 	var beating sync.WaitGroup
 	ended := make(chan struct{})
 	beating.Go(func() { n.beat(ended) })
+	looking, stop := context.WithCancel(ctx)
+	beating.Go(func() { n.clock.follow(looking) })
 	defer beating.Wait()
 	defer close(ended)
+	defer stop()
 	err = n.take(ctx)
 	if ctx.Err() != nil {
 		n.become(Leaving)

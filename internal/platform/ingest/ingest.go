@@ -97,7 +97,9 @@ type Config struct {
 	// Congested reports whether subscribers are behind. Long work is postponed meanwhile: the rest
 	// of long batches, changes of the fences, timeouts of many objects. Nil: never.
 	Congested func() bool
-	// Logger reports steps of the system's clock. Nil: no report.
+	// Now returns the wall clock. Nil: the system's.
+	Now func() time.Time
+	// Logger reports steps of the wall clock. Nil: no report.
 	Logger *slog.Logger
 
 	// Replica makes the pipeline begin as a replica, whose batches go to Forward.
@@ -212,7 +214,7 @@ func build(cfg Config) *Pipeline {
 		cfg.Congested = func() bool { return false }
 	}
 	p := &Pipeline{
-		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
+		cfg: cfg, clock: newClock(cfg.Logger, cfg.Now), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
 		sessions: sessions{}, turn: make(chan struct{}, 1), applying: make(chan struct{}, 1), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), ended: make(chan struct{}),
 		asked: make(chan chan struct{}),
 	}

@@ -134,6 +134,18 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Log, error) {
 	return &Log{Config: c, ID: id, nc: nc, js: js, id: nuid.Next(), part: part}, nil
 }
 
+// Clock returns how far the clock of the server that leads the stream is ahead of the one here, and
+// how far off that may be.
+func (l *Log) Clock(ctx context.Context) (ahead, within time.Duration, err error) {
+	asked := time.Now()
+	stream, err := l.js.Stream(ctx, l.Stream)
+	if err != nil {
+		return 0, 0, err
+	}
+	within = time.Since(asked) / 2
+	return stream.CachedInfo().TimeStamp.Sub(asked.Add(within)), within, nil
+}
+
 // Head is the newest message of a log.
 type Head struct {
 	Sequence uint64 // of the message; 0: there is none
