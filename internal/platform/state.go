@@ -13,6 +13,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/history/export"
@@ -50,7 +51,11 @@ func (p *Platform) openState(ctx context.Context) error {
 		Track:   options,
 		Metrics: ingest.NewMetrics(p.registry), Logger: p.log,
 		Congested: func() bool { return p.congested() },
-		Failed:    func(err error) { p.broken <- err },
+		Failed: func(err error) {
+			if !errors.Is(err, cluster.ErrReplaced) { // which ends the node
+				p.broken <- err
+			}
+		},
 	}
 	limits := &p.cfg.Limits
 	dir := p.cfg.Data.Dir
