@@ -227,6 +227,14 @@ func (p *Platform) watchMember(ctx context.Context) error {
 	}
 }
 
+// stopClaims lets this node become the leader no more, as it ends.
+func (p *Platform) stopClaims(context.Context) error {
+	if p.member != nil {
+		p.member.node.Leave()
+	}
+	return nil
+}
+
 // leaveCluster tells the other nodes that this one leads no more. What was accepted is applied by
 // now. The next leader waits for this one, so a request to a webhook that takes long is cut: it
 // comes again.

@@ -13,6 +13,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/history/export"
@@ -50,7 +51,11 @@ func (p *Platform) openState(ctx context.Context) error {
 		Track:   options,
 		Metrics: ingest.NewMetrics(p.registry), Logger: p.log,
 		Congested: func() bool { return p.congested() },
-		Failed:    func(err error) { p.broken <- err },
+		Failed: func(err error) {
+			if !errors.Is(err, cluster.ErrReplaced) { // which ends the node
+				p.broken <- err
+			}
+		},
 	}
 	limits := &p.cfg.Limits
 	dir := p.cfg.Data.Dir
@@ -167,6 +172,9 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	p.events, err = events.OpenLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), p.journal)
 	if err != nil {
 		return err
+	}
+	if p.member != nil {
+		p.events.Share()
 	}
 	p.registry.MustRegister(appended)
 	registerJournal(p.registry, p.journal, p.pipeline, p.events, len(losses))

@@ -42,7 +42,7 @@ type election struct {
 	own   uint64 // of its own beats that have come back
 	peers map[string]*peer
 	term  uint64 // the highest that was heard of
-	alone uint64 // own, when there was a leader last
+	alone uint64 // own, from which on there is no leader
 }
 
 type peer struct {
@@ -66,10 +66,16 @@ func (e *election) hear(b Beat) {
 			delete(e.peers, id)
 		}
 	}
-	if e.own <= deadAfter || e.leader() != nil { // at first it may not have heard of the leader yet
+	switch {
+	case e.leader() != nil:
 		e.alone = e.own
+	case e.own <= deadAfter: // it may not have heard of the leader yet
+		e.alone = max(e.alone, e.own)
 	}
 }
+
+// claimed notes that the log has a claim. Its node needs some time until it leads and tells so.
+func (e *election) claimed() { e.alone = e.own + deadAfter }
 
 func (e *election) alive(p *peer) bool { return e.own-p.seen < deadAfter }
 
@@ -105,7 +111,7 @@ func (e *election) mayClaim() bool {
 		return cmp.Or(cmp.Compare(e.weight(a.ID), e.weight(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 	rank := uint64(slices.Index(candidates, me))
-	return e.own-e.alone >= rank*deadAfter
+	return e.own >= e.alone+rank*deadAfter
 }
 
 func rankOf(r Role) int {

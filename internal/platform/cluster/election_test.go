@@ -162,3 +162,22 @@ func TestElectionOfUnfitNodes(t *testing.T) {
 		}
 	}
 }
+
+// A node whose claim is in the log has some time until it tells that it leads. If it does not, the
+// next one makes a claim.
+func TestElectionAfterAClaim(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		c := newNodes(3)
+		c.rounds(r, deadAfter)
+		for _, e := range c.all {
+			e.claimed()
+		}
+		if claims := c.rounds(r, deadAfter-1); claims != 0 {
+			t.Fatalf("seed %d: %d claims right after another one", seed, claims)
+		}
+		if claims := c.rounds(r, deadAfter); claims != 1 {
+			t.Fatalf("seed %d: %d claims when the node of the last one does not lead", seed, claims)
+		}
+	}
+}

@@ -110,7 +110,9 @@ func (j *Journal) writeAll(all []*writing) error {
 	j.buffer = b
 	bounded, cancel := context.WithTimeout(j.ctx, appendTimeout)
 	_, sequence, err := j.log.Append(bounded, b)
-	cancel()
+	if cancel(); err != nil {
+		err = fmt.Errorf("%w: %w", ErrReplaced, err)
+	}
 	for i := 0; err == nil && i < len(all); i++ {
 		err = applyStep(j.Journal, &all[i].step)
 	}
@@ -119,7 +121,7 @@ func (j *Journal) writeAll(all []*writing) error {
 		err = saveApplied(j.Journal, sequence)
 	}
 	if err != nil {
-		j.over = fmt.Errorf("%w: the log of the cluster: %w", ingest.ErrReplica, err)
+		j.over = err
 		j.failed(j.over)
 	}
 	return j.over

@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/streamlog"
 )
@@ -38,7 +39,7 @@ const (
 
 // ErrReplaced is the end of a leader that another node has replaced, or that does not reach the
 // servers. It has to start again, as a follower.
-var ErrReplaced = errors.New("this node is no longer the leader")
+var ErrReplaced = fmt.Errorf("%w any more", ingest.ErrReplica)
 
 // Options configure Join.
 type Options struct {
@@ -66,7 +67,7 @@ type Node struct {
 	journal *Journal
 	applied atomic.Uint64
 	clock   clock
-	failed  chan error    // why the leader is one no longer
+	failed  chan error    // why the leader is one no longer: ErrReplaced, or its own journal
 	wanted  chan struct{} // holds a signal: a claim is due
 	soon    chan struct{} // holds a signal: see beatNow
 	caught  chan struct{} // see CaughtUp
@@ -75,6 +76,7 @@ type Node struct {
 	election *election
 	role     Role
 	term     uint64
+	leaving  bool // it makes no claim any more
 }
 
 // Join returns a member that does not run yet. Until ctx ends, its journal may write.
@@ -140,6 +142,10 @@ func (n *Node) take(ctx context.Context) error {
 	n.become(Follower)
 	close(n.caught)
 	for {
+		select {
+		case <-n.wanted: // since the last claim; if one is due still, the next beat says so
+		default:
+		}
 		following, stop := context.WithCancelCause(ctx)
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
@@ -199,6 +205,7 @@ func (n *Node) apply(e *streamlog.Entry) error {
 	if e.Node != "" {
 		n.mu.Lock()
 		n.term = e.Term
+		n.election.claimed()
 		n.mu.Unlock()
 	} else if err := n.applySteps(e.Data); err != nil {
 		return fmt.Errorf("entry %d of the log: %w", e.Number, err)
@@ -251,6 +258,15 @@ func (n *Node) lead(ctx context.Context) error {
 	n.become(Leader)
 	n.journal.leading.Store(true)
 	if err := n.o.Lead(); err != nil {
+		select {
+		case replaced := <-n.failed: // already
+			return errors.Join(replaced, err)
+		default:
+		}
+		if n.isLeaving() {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
 		return err
 	}
 	n.tell()
@@ -259,8 +275,22 @@ func (n *Node) lead(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case err := <-n.failed:
-		return fmt.Errorf("%w: %w", ErrReplaced, err)
+		return err
 	}
+}
+
+// Leave lets this node make no claim any more, as it is about to end. A leader stays the leader
+// until Run ends, so that it can apply what it has accepted.
+func (n *Node) Leave() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leaving = true
+}
+
+func (n *Node) isLeaving() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.leaving
 }
 
 // become changes the role.
@@ -306,11 +336,11 @@ func (n *Node) tell() {
 
 // now returns the present beat. The caller holds mu.
 func (n *Node) now() Beat {
-	applied := n.applied.Load()
-	if n.role == Leader {
-		applied = max(applied, n.journal.Applied())
-	}
+	applied := max(n.applied.Load(), n.journal.Applied()) // as a follower, and as the leader
 	role := n.role
+	if n.leaving && role != Leader {
+		role = Leaving
+	}
 	if role == Follower && n.unfit() != "" {
 		role = Unfit
 	}
@@ -337,10 +367,10 @@ func (n *Node) hear(msg *nats.Msg) {
 	case b.Role == Leaving && n.role == Follower:
 		n.beatNow()
 	case n.role == Leader && b.Role == Leader && b.Term > n.term:
-		n.fail(fmt.Errorf("node %s leads in term %d", b.Node, b.Term))
+		n.fail(fmt.Errorf("%w: node %s leads in term %d", ErrReplaced, b.Node, b.Term))
 	case n.role == Leader && n.unfit() != "" && n.election.hasFollower():
-		n.fail(errors.New(n.unfit()))
-	case b.ID == n.id && n.election.mayClaim():
+		n.fail(fmt.Errorf("%w: %s", ErrReplaced, n.unfit()))
+	case b.ID == n.id && !n.leaving && n.election.mayClaim():
 		select {
 		case n.wanted <- struct{}{}:
 		default:

@@ -361,8 +361,8 @@ func (p *Pipeline) postpone(pd *pending) (Result, error) {
 }
 
 // Remove forgets an object, and reports whether it was known. When Remove returns, an exit from
-// each fence that held the object has been published. The error is ErrClosed, or the reason of
-// Refuse.
+// each fence that held the object has been published. The error is ErrClosed, that of the journal,
+// or the reason of Refuse.
 func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	if p.Role() == Replica {
 		return false, ErrReplica
@@ -376,7 +376,7 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	if err := p.do(&request{pending: pd, removal: r}, done); err != nil {
 		return false, err
 	}
-	return r.removed, nil
+	return r.removed, pd.failure
 }
 
 // Settle returns once the partitions have the present fences, so that a caller that has changed
@@ -396,7 +396,10 @@ func (p *Pipeline) Settle() error {
 	}
 	done := make(chan struct{})
 	pd := p.newPending(&Batch{}, func(*pending) { close(done) })
-	return p.do(&request{pending: pd}, done)
+	if err := p.do(&request{pending: pd}, done); err != nil {
+		return err
+	}
+	return pd.failure
 }
 
 // Waiting returns the number of positions that were passed in and are in no record yet.
