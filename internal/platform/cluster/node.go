@@ -40,6 +40,10 @@ const (
 // servers. It has to start again, as a follower.
 var ErrReplaced = errors.New("this node is no longer the leader")
 
+// ErrBehind is the end of a node whose next entries the log has no more. It has to start again,
+// from a snapshot.
+var ErrBehind = errors.New("the state of this node is older than the log")
+
 // Options configure Join.
 type Options struct {
 	Conn   *nats.Conn
@@ -62,7 +66,7 @@ type Node struct {
 	o       Options
 	id      string
 	journal *Journal
-	applied atomic.Uint64
+	applied atomic.Pointer[Place]
 	failed  chan error    // why the leader is one no longer
 	wanted  chan struct{} // holds a signal: a claim is due
 	soon    chan struct{} // holds a signal: see beatNow
@@ -78,8 +82,8 @@ func Join(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), role: Starting}
 	n.election = newElection(n.id)
 	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
-	sequence, err := applied(o.Own)
-	n.applied.Store(sequence)
+	place, err := PlaceOf(o.Own)
+	n.applied.Store(&place)
 	return n, err
 }
 
@@ -94,8 +98,8 @@ func (n *Node) fail(err error) {
 	}
 }
 
-// Run takes part in the cluster until ctx ends, which is no error. The error is ErrReplaced, or
-// that of applying an entry.
+// Run takes part in the cluster until ctx ends, which is no error. The error is ErrReplaced,
+// ErrBehind, or that of applying an entry.
 func (n *Node) Run(ctx context.Context) error {
 	sub, err := n.o.Conn.Subscribe(n.o.Prefix+".beat", n.hear)
 	if err != nil {
@@ -112,6 +116,9 @@ func (n *Node) Run(ctx context.Context) error {
 		n.become(Leaving)
 		n.tell()
 		return nil
+	}
+	if errors.Is(err, streamlog.ErrTrimmed) {
+		err = fmt.Errorf("%w: %w", ErrBehind, err)
 	}
 	return err
 }
@@ -136,7 +143,7 @@ func (n *Node) take(ctx context.Context) error {
 			case <-following.Done():
 			}
 		})
-		err := n.o.Log.Follow(following, n.applied.Load(), n.apply)
+		err := n.o.Log.Follow(following, n.applied.Load().Sequence, n.apply)
 		stop(nil)
 		waiting.Wait()
 		if !errors.Is(err, errClaim) {
@@ -163,10 +170,10 @@ var (
 
 // follow applies the log up to a sequence.
 func (n *Node) follow(ctx context.Context, to uint64) error {
-	if n.applied.Load() >= to {
+	if n.applied.Load().Sequence >= to {
 		return nil
 	}
-	err := n.o.Log.Follow(ctx, n.applied.Load(), func(e *streamlog.Entry) error {
+	err := n.o.Log.Follow(ctx, n.applied.Load().Sequence, func(e *streamlog.Entry) error {
 		if err := n.apply(e); err != nil {
 			return err
 		}
@@ -183,6 +190,9 @@ func (n *Node) follow(ctx context.Context, to uint64) error {
 
 // apply applies an entry to the journal and the state of this node.
 func (n *Node) apply(e *streamlog.Entry) error {
+	if e.Base {
+		return fmt.Errorf("%w: the log goes on from a snapshot", ErrBehind)
+	}
 	if e.Node != "" {
 		n.mu.Lock()
 		n.term = e.Term
@@ -190,10 +200,11 @@ func (n *Node) apply(e *streamlog.Entry) error {
 	} else if err := n.applySteps(e.Data); err != nil {
 		return fmt.Errorf("entry %d of the log: %w", e.Number, err)
 	}
-	if err := saveApplied(n.o.Own, e.Sequence); err != nil {
+	place := n.applied.Load().next(e.Sequence, e.Data)
+	if err := n.o.Own.Change(nil, place.Value()); err != nil {
 		return err
 	}
-	n.applied.Store(e.Sequence)
+	n.applied.Store(&place)
 	return nil
 }
 
@@ -236,12 +247,12 @@ func (s *step) names() (all []string) {
 func (n *Node) lead(ctx context.Context) error {
 	begun := time.Now()
 	n.become(Leader)
-	n.journal.leading.Store(true)
+	n.journal.lead(*n.applied.Load())
 	if err := n.o.Lead(); err != nil {
 		return err
 	}
 	n.tell()
-	n.o.Logger.Info("this node is the leader", "term", n.Term(), "applied", n.applied.Load(), "took", time.Since(begun))
+	n.o.Logger.Info("this node is the leader", "term", n.Term(), "applied", n.applied.Load().Sequence, "took", time.Since(begun))
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -293,11 +304,7 @@ func (n *Node) tell() {
 
 // now returns the present beat. The caller holds mu.
 func (n *Node) now() Beat {
-	applied := n.applied.Load()
-	if n.role == Leader {
-		applied = max(applied, n.journal.Applied())
-	}
-	return Beat{ID: n.id, Node: n.o.Name, Role: n.role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
+	return Beat{ID: n.id, Node: n.o.Name, Role: n.role, Term: n.term, Applied: n.Place().Sequence, URL: n.o.URL, Version: n.o.Version}
 }
 
 // hear takes a beat of a node, also of this one.
@@ -327,6 +334,29 @@ func (n *Node) Term() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.term
+}
+
+// Place returns the place in the log up to which this node has applied the entries.
+func (n *Node) Place() Place {
+	place := *n.applied.Load()
+	if p := n.journal.place.Load(); p != nil && p.Sequence > place.Sequence {
+		place = *p
+	}
+	return place
+}
+
+// WritesSnapshots reports whether it is this node that writes snapshots: the first follower by
+// name, so that the leader has no more to do, or a leader without followers. For a moment it may
+// hold of two nodes.
+func (n *Node) WritesSnapshots() bool {
+	for _, b := range n.Members() {
+		if b.Role == Follower {
+			return b.ID == n.id
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.role == Leader
 }
 
 // Leader returns the last beat of the leader, if there is one.
