@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,7 @@ const leaveTimeout = 600 * time.Millisecond
 // member is this platform as a node of a cluster.
 type member struct {
 	conn    *nats.Conn
+	log     *streamlog.Log
 	node    *cluster.Node
 	forward *cluster.Forwarder
 
@@ -46,6 +48,8 @@ type member struct {
 	failed  chan error     // of the node
 	leading chan struct{}  // closed when the node is the leader
 	stop    func()         // stops to answer followers
+
+	written, failures, snapshotBytes atomic.Uint64 // see snapshotMetrics
 }
 
 // ConnectCluster connects to the servers of a cluster. It waits for them until ctx ends.
@@ -88,7 +92,7 @@ func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 func LogOf(c *config.Cluster) streamlog.Config {
 	return streamlog.Config{
 		Stream:  "PADDOCK_" + strings.ToUpper(c.Name),
-		Subject: "pdk." + c.Name + ".log", Copies: "pdk." + c.Name + ".copies",
+		Subject: "pdk." + c.Name + ".log", Copies: "pdk." + c.Name + ".copies", Snapshots: "pdk." + c.Name + ".snapshots",
 	}
 }
 
@@ -103,64 +107,41 @@ func nodeName(c *config.Cluster) string {
 	return name
 }
 
-// joinCluster opens the log of the cluster, whose entries go to the journal and the pipeline once
-// the node runs.
-func (p *Platform) joinCluster(ctx context.Context) error {
+// joinCluster opens the log of the cluster, if there is one. Its entries go to the journal and the
+// pipeline once the node runs. open opens the journal again, which may be another one by then.
+func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	c := &p.cfg.Cluster
+	if !c.On() {
+		return p.refuseNode()
+	}
 	waiting, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := ConnectCluster(waiting, c, p.log)
 	if err != nil {
 		return p.cfg.Failure("cluster.url", err)
 	}
-	log, err := streamlog.Open(waiting, conn, LogOf(c))
-	if err != nil {
-		conn.Close()
+	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
+	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
+	p.member = m
+	if m.log, err = streamlog.Open(waiting, conn, LogOf(c)); err != nil {
 		if errors.Is(err, streamlog.ErrNoStream) {
 			err = fmt.Errorf("%w: paddock cluster init makes it", err)
 		}
 		return p.cfg.Failure("cluster.url", err)
 	}
-	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
-	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
+	if err := p.catchUp(ctx, open); err != nil {
+		return err
+	}
 	m.node, err = cluster.Join(m.ctx, cluster.Options{
-		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
+		Conn: conn, Log: m.log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
 		Changed: p.takeChanged, Lead: p.lead, Unfit: func() string { return p.pipeline.Refusing() },
 	})
 	if err != nil {
-		m.close()
 		return err
 	}
 	m.forward = cluster.NewForwarder(m.ctx, m.node, func() *ingest.Pipeline { return p.pipeline })
-	p.member, p.shared = m, m.node.Journal()
-	if err := p.adoptLog(log.ID); err != nil {
-		m.close()
-		return err
-	}
-	return nil
-}
-
-// logName is the value of a node's journal with the id of the log that it belongs to.
-const logName = "cluster/log"
-
-// adoptLog makes the journal one of the log with this id. One of another log, or of a platform on
-// its own, is refused.
-func (p *Platform) adoptLog(id string) error {
-	known, err := p.journal.Get(logName)
-	switch {
-	case errors.Is(err, journal.ErrNotFound):
-		if _, newest := p.journal.Bounds(); newest > 0 {
-			return p.cfg.Fault("data.dir", errors.New("it is that of a platform on its own: use an empty directory; paddock migrate takes its state into the cluster"))
-		}
-		p.sessionKey = logSecret(id)
-		return p.journal.Put(journal.Value{Name: logName, Bytes: []byte(id)}, journal.Value{Name: "epoch", Bytes: []byte(id[:12])})
-	case err != nil:
-		return err
-	case string(known) != id:
-		return p.cfg.Fault("data.dir", errors.New("it is that of a node of another cluster: use an empty directory"))
-	}
-	p.sessionKey = logSecret(id)
+	p.sessionKey = logSecret(m.log.ID)
 	return nil
 }
 

@@ -217,6 +217,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Run: p.tendJournal, Drain: p.drainIngest},
 		{Name: "node", Start: p.openMember, Run: p.watchMember, Drain: p.stopClaims},
+		{Name: "snapshots", Run: p.writeSnapshots},
 		{Name: "expiry", Run: p.expireFences},
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},

@@ -41,6 +41,10 @@ const (
 // servers. It has to start again, as a follower.
 var ErrReplaced = fmt.Errorf("%w any more", ingest.ErrReplica)
 
+// ErrBehind is the end of a node whose next entries the log has no more. It has to start again,
+// from a snapshot.
+var ErrBehind = errors.New("the state of this node is older than the log")
+
 // Options configure Join.
 type Options struct {
 	Conn   *nats.Conn
@@ -65,7 +69,7 @@ type Node struct {
 	o       Options
 	id      string
 	journal *Journal
-	applied atomic.Uint64
+	applied atomic.Pointer[Place]
 	clock   clock
 	failed  chan error    // why the leader is one no longer: ErrReplaced, or its own journal
 	wanted  chan struct{} // holds a signal: a claim is due
@@ -86,8 +90,8 @@ func Join(ctx context.Context, o Options) (*Node, error) {
 	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
 	n.clock.look(ctx)
 	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
-	sequence, err := applied(o.Own)
-	n.applied.Store(sequence)
+	place, err := PlaceOf(o.Own)
+	n.applied.Store(&place)
 	return n, err
 }
 
@@ -105,8 +109,8 @@ func (n *Node) fail(err error) {
 	}
 }
 
-// Run takes part in the cluster until ctx ends, which is no error. The error is ErrReplaced, or
-// that of applying an entry.
+// Run takes part in the cluster until ctx ends, which is no error. The error is ErrReplaced,
+// ErrBehind, or that of applying an entry.
 func (n *Node) Run(ctx context.Context) error {
 	sub, err := n.o.Conn.Subscribe(n.o.Prefix+".beat", n.hear)
 	if err != nil {
@@ -126,6 +130,9 @@ func (n *Node) Run(ctx context.Context) error {
 		n.become(Leaving)
 		n.tell()
 		return nil
+	}
+	if errors.Is(err, streamlog.ErrTrimmed) {
+		err = fmt.Errorf("%w: %w", ErrBehind, err)
 	}
 	return err
 }
@@ -155,7 +162,7 @@ func (n *Node) take(ctx context.Context) error {
 			case <-following.Done():
 			}
 		})
-		err := n.o.Log.Follow(following, n.applied.Load(), n.apply)
+		err := n.o.Log.Follow(following, n.applied.Load().Sequence, n.apply)
 		stop(nil)
 		waiting.Wait()
 		if !errors.Is(err, errClaim) {
@@ -182,10 +189,10 @@ var (
 
 // follow applies the log up to a sequence.
 func (n *Node) follow(ctx context.Context, to uint64) error {
-	if n.applied.Load() >= to {
+	if n.applied.Load().Sequence >= to {
 		return nil
 	}
-	err := n.o.Log.Follow(ctx, n.applied.Load(), func(e *streamlog.Entry) error {
+	err := n.o.Log.Follow(ctx, n.applied.Load().Sequence, func(e *streamlog.Entry) error {
 		if err := n.apply(e); err != nil {
 			return err
 		}
@@ -202,6 +209,9 @@ func (n *Node) follow(ctx context.Context, to uint64) error {
 
 // apply applies an entry to the journal and the state of this node.
 func (n *Node) apply(e *streamlog.Entry) error {
+	if e.Base {
+		return fmt.Errorf("%w: the log goes on from a snapshot", ErrBehind)
+	}
 	if e.Node != "" {
 		n.mu.Lock()
 		n.term = e.Term
@@ -210,10 +220,11 @@ func (n *Node) apply(e *streamlog.Entry) error {
 	} else if err := n.applySteps(e.Data); err != nil {
 		return fmt.Errorf("entry %d of the log: %w", e.Number, err)
 	}
-	if err := saveApplied(n.o.Own, e.Sequence); err != nil {
+	place := n.applied.Load().next(e.Sequence, e.Data)
+	if err := n.o.Own.Change(nil, place.Value()); err != nil {
 		return err
 	}
-	n.applied.Store(e.Sequence)
+	n.applied.Store(&place)
 	return nil
 }
 
@@ -256,7 +267,7 @@ func (s *step) names() (all []string) {
 func (n *Node) lead(ctx context.Context) error {
 	begun := time.Now()
 	n.become(Leader)
-	n.journal.leading.Store(true)
+	n.journal.lead(*n.applied.Load())
 	if err := n.o.Lead(); err != nil {
 		select {
 		case replaced := <-n.failed: // already
@@ -270,7 +281,7 @@ func (n *Node) lead(ctx context.Context) error {
 		return err
 	}
 	n.tell()
-	n.o.Logger.Info("this node is the leader", "term", n.Term(), "applied", n.applied.Load(), "took", time.Since(begun))
+	n.o.Logger.Info("this node is the leader", "term", n.Term(), "applied", n.applied.Load().Sequence, "took", time.Since(begun))
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -336,7 +347,6 @@ func (n *Node) tell() {
 
 // now returns the present beat. The caller holds mu.
 func (n *Node) now() Beat {
-	applied := max(n.applied.Load(), n.journal.Applied()) // as a follower, and as the leader
 	role := n.role
 	if n.leaving && role != Leader {
 		role = Leaving
@@ -344,7 +354,7 @@ func (n *Node) now() Beat {
 	if role == Follower && n.unfit() != "" {
 		role = Unfit
 	}
-	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
+	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: n.Place().Sequence, URL: n.o.URL, Version: n.o.Version}
 }
 
 func (n *Node) unfit() string {
@@ -383,6 +393,29 @@ func (n *Node) Term() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.term
+}
+
+// Place returns the place in the log up to which this node has applied the entries.
+func (n *Node) Place() Place {
+	place := *n.applied.Load()
+	if p := n.journal.place.Load(); p != nil && p.Sequence > place.Sequence {
+		place = *p
+	}
+	return place
+}
+
+// WritesSnapshots reports whether it is this node that writes snapshots: the first follower by
+// name, so that the leader has no more to do, or a leader without followers. For a moment it may
+// hold of two nodes.
+func (n *Node) WritesSnapshots() bool {
+	for _, b := range n.Members() {
+		if b.Role == Follower {
+			return b.ID == n.id
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.role == Leader
 }
 
 // Leader returns the last beat of the leader, if there is one.

@@ -67,6 +67,12 @@ type Cluster struct {
 	// http.listen.
 	Advertise string `yaml:"advertise"`
 
+	// A snapshot of the state is written once the log has grown by SnapshotBytes since the last
+	// one, or by the bytes of the last one, if these are more; and once it has grown at all, after
+	// the time Snapshot.
+	Snapshot      time.Duration `yaml:"snapshot"`       // 0: at no time
+	SnapshotBytes Size          `yaml:"snapshot_bytes"` //
+
 	User     string `yaml:"user"`     // at the servers, with Password
 	Password Secret `yaml:"password"` //
 	Token    Secret `yaml:"token"`    // instead of User and Password
@@ -251,7 +257,7 @@ type Dashboard struct {
 // Default returns the configuration without any source.
 func Default() *Config {
 	return &Config{
-		Cluster: Cluster{Name: "paddock"},
+		Cluster: Cluster{Name: "paddock", Snapshot: 24 * time.Hour, SnapshotBytes: 256 * MiB},
 		Journal: Journal{Durability: "sync", MinFree: 256 * MiB, Keep: 7 * 24 * time.Hour},
 		History: History{Keep: 30 * 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:8080"},
