@@ -122,7 +122,7 @@ func (p *Platform) joinCluster(ctx context.Context) error {
 	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
 	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
 	m.node, err = cluster.Join(m.ctx, cluster.Options{
-		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
+		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
 		Changed: p.takeChanged, Lead: p.lead,
 	})
@@ -132,6 +132,7 @@ func (p *Platform) joinCluster(ctx context.Context) error {
 	}
 	m.forward = cluster.NewForwarder(m.ctx, m.node, func() *ingest.Pipeline { return p.pipeline })
 	p.member, p.shared = m, m.node.Journal()
+	p.registry.MustRegister(cluster.NewCollector(m.status))
 	if err := p.adoptLog(log.ID); err != nil {
 		m.close()
 		return err
@@ -236,6 +237,9 @@ func (p *Platform) leaveCluster(ctx context.Context) error {
 	return nil
 }
 
+// status returns what the node knows of its cluster.
+func (m *member) status(ctx context.Context) *cluster.Status { return m.node.Status(ctx, m.forward) }
+
 func (m *member) close() {
 	m.leave()
 	m.ended.Wait()
@@ -335,4 +339,12 @@ func (p *Platform) leader() func() (url string, here bool) {
 		b, _ := m.node.Leader()
 		return b.URL, false
 	}
+}
+
+// clusterStatus returns what tells of the cluster, or nil where there is one node.
+func (p *Platform) clusterStatus() func(context.Context) *cluster.Status {
+	if p.member == nil {
+		return nil
+	}
+	return p.member.status
 }

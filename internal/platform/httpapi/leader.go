@@ -57,3 +57,11 @@ func (a *API) toLeader(w http.ResponseWriter, r *http.Request) bool {
 	proxy.ServeHTTP(w, r)
 	return true
 }
+
+// getCluster answers with what this node knows of its cluster.
+func (a *API) getCluster(w http.ResponseWriter, r *http.Request) error {
+	if a.cfg.Cluster == nil {
+		return fail(http.StatusNotFound, "there is no cluster here: this platform is on its own, without cluster.url or --bus")
+	}
+	return writeJSON(w, http.StatusOK, a.cfg.Cluster(r.Context()))
+}
