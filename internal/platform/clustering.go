@@ -82,11 +82,30 @@ func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 	return conn, nil
 }
 
+// listenFor is the time of some beats of all nodes.
+const listenFor = 1200 * time.Millisecond
+
+// ObserveCluster asks the servers of a cluster how it is, without being a node.
+func ObserveCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*cluster.Status, error) {
+	conn, err := ConnectCluster(ctx, c, log)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	bounded, cancel := context.WithTimeout(ctx, connectTimeout/10)
+	defer cancel()
+	stream, err := streamlog.Open(bounded, conn, LogOf(c))
+	return cluster.Observe(ctx, conn, prefixOf(c), c.Name, stream, err, listenFor)
+}
+
+// prefixOf returns the subjects between nodes, without the dot at its end.
+func prefixOf(c *config.Cluster) string { return "pdk." + c.Name }
+
 // LogOf returns the names of a cluster's log.
 func LogOf(c *config.Cluster) streamlog.Config {
 	return streamlog.Config{
 		Stream:  "PADDOCK_" + strings.ToUpper(c.Name),
-		Subject: "pdk." + c.Name + ".log", Copies: "pdk." + c.Name + ".copies",
+		Subject: prefixOf(c) + ".log", Copies: prefixOf(c) + ".copies",
 	}
 }
 
@@ -122,7 +141,7 @@ func (p *Platform) joinCluster(ctx context.Context) error {
 	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
 	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
 	m.node, err = cluster.Join(m.ctx, cluster.Options{
-		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
+		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: prefixOf(c), Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
 		Changed: p.takeChanged, Lead: p.lead,
 	})

@@ -55,18 +55,30 @@ type Counters struct {
 
 // Status returns what the node knows, and asks the servers for the state of the log.
 func (n *Node) Status(ctx context.Context, f *Forwarder) *Status {
+	s := n.known()
+	s.Counters = n.counters(f)
+	s.addLog(ctx, n.o.Log)
+	return s
+}
+
+// known returns what the node has heard of.
+func (n *Node) known() *Status {
 	s := &Status{
 		At: time.Now().UTC().Truncate(time.Millisecond), Name: n.o.Cluster, Node: n.o.Name,
-		Connected: n.o.Conn.IsConnected(), Nodes: n.nodes(), Term: n.Term(), Counters: n.counters(f),
+		Connected: n.o.Conn.IsConnected(), Nodes: n.nodes(), Term: n.Term(),
+		Counters: Counters{AppendRetries: map[string]uint64{}, Refused: map[string]uint64{}},
 	}
 	if b, ok := n.Leader(); ok {
 		s.Leader = b.Node
 	}
-	info, err := n.o.Log.Info(ctx)
+	return s
+}
+
+func (s *Status) addLog(ctx context.Context, log *streamlog.Log) {
+	info, err := log.Info(ctx)
 	if s.Log = info; err != nil {
 		s.LogError = err.Error()
 	}
-	return s
 }
 
 // Self returns the node that answers; nil before its first beat has come back.
