@@ -88,11 +88,30 @@ func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 	return conn, nil
 }
 
+// listenFor is the time of some beats of all nodes.
+const listenFor = 1200 * time.Millisecond
+
+// ObserveCluster asks the servers of a cluster how it is, without being a node.
+func ObserveCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*cluster.Status, error) {
+	conn, err := ConnectCluster(ctx, c, log)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	bounded, cancel := context.WithTimeout(ctx, connectTimeout/10)
+	defer cancel()
+	stream, err := streamlog.Open(bounded, conn, LogOf(c))
+	return cluster.Observe(ctx, conn, prefixOf(c), c.Name, stream, err, listenFor)
+}
+
+// prefixOf returns the subjects between nodes, without the dot at its end.
+func prefixOf(c *config.Cluster) string { return "pdk." + c.Name }
+
 // LogOf returns the names of a cluster's log.
 func LogOf(c *config.Cluster) streamlog.Config {
 	return streamlog.Config{
 		Stream:  "PADDOCK_" + strings.ToUpper(c.Name),
-		Subject: "pdk." + c.Name + ".log", Copies: "pdk." + c.Name + ".copies", Snapshots: "pdk." + c.Name + ".snapshots",
+		Subject: prefixOf(c) + ".log", Copies: prefixOf(c) + ".copies", Snapshots: prefixOf(c) + ".snapshots",
 	}
 }
 
@@ -133,7 +152,7 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 		return err
 	}
 	m.node, err = cluster.Join(m.ctx, cluster.Options{
-		Conn: conn, Log: m.log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
+		Conn: conn, Log: m.log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: prefixOf(c), Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
 		Changed: p.takeChanged, Lead: p.lead, Unfit: func() string { return p.pipeline.Refusing() },
 	})
@@ -142,6 +161,7 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	}
 	m.forward = cluster.NewForwarder(m.ctx, m.node, func() *ingest.Pipeline { return p.pipeline })
 	p.sessionKey = logSecret(m.log.ID)
+	p.registry.MustRegister(cluster.NewCollector(m.status))
 	return nil
 }
 
@@ -236,6 +256,9 @@ func (p *Platform) leaveCluster(ctx context.Context) error {
 	m.close()
 	return nil
 }
+
+// status returns what the node knows of its cluster.
+func (m *member) status(ctx context.Context) *cluster.Status { return m.node.Status(ctx, m.forward) }
 
 func (m *member) close() {
 	m.leave()
@@ -358,4 +381,12 @@ func (p *Platform) leader() func() (url string, here bool) {
 		b, _ := m.node.Leader()
 		return b.URL, false
 	}
+}
+
+// clusterStatus returns what tells of the cluster, or nil where there is one node.
+func (p *Platform) clusterStatus() func(context.Context) *cluster.Status {
+	if p.member == nil {
+		return nil
+	}
+	return p.member.status
 }

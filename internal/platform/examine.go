@@ -27,7 +27,7 @@ func (p *Platform) openExamination(context.Context) error {
 		BusPending: func() int64 { return cmp.Or(p.busSettings().MaxPending, bus.DefaultMaxPending) },
 		Data:       p.cfg.Data.Dir, MinFree: int64(p.cfg.Journal.MinFree), Files: p.files,
 		Journal: p.journal, History: p.history, Hooks: p.hooks, Sinks: p.sinks, Sources: p.sources, SetFiles: p.setFiles(),
-		Certificates: p.certificates, Addresses: p.addresses(),
+		Cluster: p.clusterStatus(), Certificates: p.certificates, Addresses: p.addresses(),
 	}
 	if p.tunnel != nil {
 		f.Tunnel, f.Overloads = p.tunnelFigures, p.tunnel.Overloads

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"paddock/internal/platform"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/process/config"
 	"paddock/internal/tunneld"
 )
@@ -42,7 +43,7 @@ func TestMetricsPage(t *testing.T) {
 	if !ok || !also {
 		t.Fatalf("%s lacks its marks", metricsPage)
 	}
-	want := head + metricsBegin + metricsTable(t, everything(t).Registry()) + metricsEnd + tail
+	want := head + metricsBegin + metricsTable(t, ofCluster(everything(t).Registry())) + metricsEnd + tail
 	if want == string(text) {
 		return
 	}
@@ -67,6 +68,12 @@ func everything(t *testing.T) *running {
 	}
 	settings := &tunneld.Settings{Serve: tunneld.Serve{HTTP: "127.0.0.1:0"}}
 	return startWith(t, platform.Options{Config: cfg, Tunnel: &tunneld.ServerOptions{Settings: settings}})
+}
+
+// ofCluster adds the metrics of a node of a cluster, for their descriptions.
+func ofCluster(r *prometheus.Registry) *prometheus.Registry {
+	r.MustRegister(cluster.NewCollector(nil))
+	return r
 }
 
 func metricsTable(t *testing.T, registry *prometheus.Registry) string {

@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"paddock/internal/platform"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver/sinks"
+	"paddock/internal/platform/journal/streamlog"
 	"paddock/internal/process/config"
 	"paddock/internal/process/keyid"
 	"paddock/internal/process/strictyaml"
@@ -48,7 +51,7 @@ type dashboard struct {
 func dashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dashboardsDir, "*.json"))
-	if err != nil || len(files) != 3 {
+	if err != nil || len(files) != 4 {
 		t.Fatalf("%q, %v", files, err)
 	}
 	all := map[string]dashboard{}
@@ -76,7 +79,7 @@ func alerts(t *testing.T) []alert {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []alert } }
 	readYAML(t, filepath.Join(alertsDir, "alerts.yaml"), &file)
-	if len(file.Groups) != 1 || len(file.Groups[0].Rules) != 8 {
+	if len(file.Groups) != 1 || len(file.Groups[0].Rules) != 11 {
 		t.Fatalf("%+v", file)
 	}
 	return file.Groups[0].Rules
@@ -126,7 +129,9 @@ func TestDashboardsAreComplete(t *testing.T) {
 // Each metric and label that a dashboard or an alert names is one of a platform that runs, with
 // each of the compared values.
 func TestDashboardsAndAlertsNameMetrics(t *testing.T) {
-	s := scrape(watched(t).text("metrics"))
+	r := watched(t)
+	r.Registry().MustRegister(cluster.NewCollector(sampleCluster))
+	s := scrape(r.text("metrics"))
 	for name, d := range dashboards(t) {
 		for _, v := range d.Templating.List[1:] { // label_values(metric, label)
 			metric, _, _ := strings.Cut(strings.TrimPrefix(v.Query, "label_values("), ",")
@@ -140,6 +145,16 @@ func TestDashboardsAndAlertsNameMetrics(t *testing.T) {
 	}
 	for _, a := range alerts(t) {
 		s.check(t, a.Alert, a.Expr, "")
+	}
+}
+
+// sampleCluster is what a node of a cluster knows.
+func sampleCluster(context.Context) *cluster.Status {
+	return &cluster.Status{
+		Node: "a", Connected: true, Leader: "a",
+		Nodes:    []cluster.NodeStatus{{Name: "a", Role: cluster.Leader, Alive: true}},
+		Log:      &streamlog.Info{Wanted: 3},
+		Counters: cluster.Counters{AppendRetries: map[string]uint64{"timeout": 0}, Refused: map[string]uint64{"full": 0}},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,9 +31,11 @@ const noLeader = "no leader of the cluster has answered: send it again later"
 // a time, with all batches that wait. A request without an answer is sent again, also to the next
 // leader: positions that were applied by then count as late. It implements [ingest.Forwarder].
 type Forwarder struct {
-	node  *Node
-	local func() *ingest.Pipeline // of this node, which may be the leader by now
-	ctx   context.Context
+	node    *Node
+	local   func() *ingest.Pipeline // of this node, which may be the leader by now
+	ctx     context.Context
+	passed  struct{ batches, positions, retries atomic.Uint64 }
+	refused struct{ full, noLeader atomic.Uint64 } // positions
 
 	mu      sync.Mutex
 	waiting []*forwarded
@@ -90,6 +93,7 @@ func (f *Forwarder) enter(b *ingest.Batch, done func(ingest.Outcomes)) {
 	}
 	f.mu.Unlock()
 	if full {
+		f.refused.full.Add(uint64(n))
 		done(b.Refusal(tooMuch))
 		return
 	}
@@ -145,6 +149,7 @@ func (f *Forwarder) next() []*forwarded {
 
 func (f *Forwarder) refuse(all []*forwarded) {
 	for _, b := range all {
+		f.refused.noLeader.Add(uint64(len(b.batch.Positions)))
 		b.done(b.batch.Refusal(noLeader))
 	}
 }
@@ -161,6 +166,7 @@ func (f *Forwarder) pass(all []*forwarded) {
 			if err == nil {
 				return
 			}
+			f.passed.retries.Add(1)
 			f.node.o.Logger.Debug("the leader has not taken positions", "node", leader.Node, "error", err)
 		}
 		select {
@@ -210,6 +216,8 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 		}
 	}
 	for i, b := range all {
+		f.passed.batches.Add(1)
+		f.passed.positions.Add(uint64(lengths[i]))
 		b.done(outcomes[i])
 	}
 	return nil

@@ -52,6 +52,7 @@ type Options struct {
 	Own    journal.Journal // of this node
 	Prefix string          // of subjects between nodes, without a dot at its end
 
+	Cluster            string // its name
 	Name, URL, Version string // of this node, for the others
 	Logger             *slog.Logger
 
@@ -75,8 +76,10 @@ type Node struct {
 	wanted  chan struct{} // holds a signal: a claim is due
 	soon    chan struct{} // holds a signal: see beatNow
 	caught  chan struct{} // see CaughtUp
+	claims  struct{ won, lost atomic.Uint64 }
 
 	mu       sync.Mutex // guards the fields below
+	sights   sights
 	election *election
 	role     Role
 	term     uint64
@@ -172,9 +175,11 @@ func (n *Node) take(ctx context.Context) error {
 		sequence, err := n.o.Log.Claim(bounded, n.o.Name)
 		cancel()
 		if err != nil {
+			n.claims.lost.Add(1)
 			n.o.Logger.Warn("this node did not become the leader", "error", err)
 			continue
 		}
+		n.claims.won.Add(1)
 		if err := n.follow(ctx, sequence); err != nil {
 			return err
 		}
@@ -373,6 +378,7 @@ func (n *Node) hear(msg *nats.Msg) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.election.hear(b)
+	n.sights.hear(b, time.Now())
 	switch {
 	case b.Role == Leaving && n.role == Follower:
 		n.beatNow()

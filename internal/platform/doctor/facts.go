@@ -8,6 +8,7 @@ import (
 	"paddock/bus"
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
@@ -47,6 +48,9 @@ type Facts struct {
 	// Overloads returns the visitors of the tunnel that were refused for want of capacity, since
 	// the start. Nil: there is no tunnel.
 	Overloads func() uint64
+
+	// Cluster returns what this node knows of its cluster. Nil: there is one node.
+	Cluster func(context.Context) *cluster.Status
 
 	Certificates func() []Certificate
 	Addresses    map[string]string // of http, bus, wire and visitors, for clients
@@ -142,6 +146,8 @@ func (f *Facts) Checks() []Check {
 		plain("subscribers", f.subscribers),
 		plain("lag", f.lag),
 		plain("tunnel", f.tunnel),
+		{"cluster", f.cluster},
+		{"cluster-log", f.clusterLog},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
 	"paddock/internal/platform/directory"
@@ -90,6 +91,9 @@ type Config struct {
 	// Leader returns the URL of the node that makes changes, if that is another one; "": no node
 	// does at present. Nil: this one does.
 	Leader func() (url string, here bool)
+
+	// Cluster returns what this node knows of its cluster. Nil: there is one node.
+	Cluster func(ctx context.Context) *cluster.Status
 
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
@@ -291,6 +295,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.overview(a.cfg.Tunnel, "there is no tunnel here: the file that paddock up was given has no section tunnel")),
 		"GET /v1/bus":                          permit(keyring.Admin, a.overview(a.cfg.Bus, "there is no bus here")),
 		"GET /v1/wire":                         permit(keyring.Admin, a.overview(a.cfg.Wire, "there is no wire door here")),
+		"GET /v1/cluster":                      permit(keyring.Admin, plain(a.getCluster)),
 		"POST /v1/qr":                          permit(keyring.Admin, plain(a.postQR)),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
 		"DELETE " + sessionPath:                plain(a.deleteSession),

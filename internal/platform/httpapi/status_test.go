@@ -1,10 +1,15 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"paddock/internal/platform/cluster"
+	"paddock/internal/platform/journal/streamlog"
 )
 
 // The tunnel's state is returned; without a tunnel the answer explains that.
@@ -41,6 +46,34 @@ func TestNoOverviews(t *testing.T) {
 	tw := newTown(t, options{})
 	tw.problem(tw.get("/v1/bus"), 404, "there is no bus here")
 	tw.problem(tw.get("/v1/wire"), 404, "there is no wire door here")
+}
+
+// A node tells of its cluster, and a platform on its own says that there is none. Only an
+// administrator is told.
+func TestCluster(t *testing.T) {
+	tw := newTown(t, options{})
+	tw.problem(tw.get("/v1/cluster"), 404, "there is no cluster here: this platform is on its own, without cluster.url or --bus")
+	at := time.Date(2026, 3, 12, 11, 16, 45, 0, time.UTC)
+	status := &cluster.Status{
+		At: at, Name: "paddock", Node: "n2", Connected: true, Leader: "n1", Term: 4,
+		Nodes: []cluster.NodeStatus{{Name: "n1", Process: "x", Role: cluster.Leader, Alive: true, Since: at, Seen: at}},
+		Log:   &streamlog.Info{Stream: "S", Wanted: 1, Replicas: []streamlog.Replica{{Name: "s", State: streamlog.ReplicaLeader}}},
+		Counters: cluster.Counters{
+			AppendRetries: map[string]uint64{"timeout": 1}, Refused: map[string]uint64{"full": 0},
+		},
+	}
+	tw = newTown(t, options{config: func(c *Config) {
+		c.Cluster = func(context.Context) *cluster.Status { return status }
+	}})
+	r := tw.get("/v1/cluster")
+	var got cluster.Status
+	must(t, json.Unmarshal(r.body, &got))
+	if r.status != 200 || got.Leader != "n1" || len(got.Nodes) != 1 || got.Log.Replicas[0].State != "leader" {
+		t.Errorf("%d: %s", r.status, r.body)
+	}
+	if r := tw.get("/v1/cluster?x=1"); r.status != http.StatusBadRequest {
+		t.Errorf("a strange parameter: %d", r.status)
+	}
 }
 
 // A QR code has three finders in its corners, and a text that is in the body alone. A text that no

@@ -79,8 +79,11 @@ func (r *reader) tail(ctx context.Context, sub *nats.Subscription) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrSlowConsumer):
-			return nil // the next fetch shows what is missing
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil // the next fetch shows whether something is missing
+		case errors.Is(err, nats.ErrSlowConsumer):
+			r.log.counts.gaps.Add(1)
+			return nil
 		case err != nil:
 			return err
 		}
@@ -91,6 +94,7 @@ func (r *reader) tail(ctx context.Context, sub *nats.Subscription) error {
 		case sequence < r.next:
 			continue
 		case sequence > r.next:
+			r.log.counts.gaps.Add(1)
 			return nil
 		}
 		if err := r.take(sequence, at, msg.Data); err != nil {

@@ -100,6 +100,8 @@ type Log struct {
 	part int    // largest payload of a part
 
 	snapshots jetstream.Stream // nil: none
+	known     lastInfo
+	counts    counters
 
 	term   uint64 // of this writer; 0: it is none
 	last   uint64 // sequence of the newest message, as far as the writer knows
@@ -278,29 +280,38 @@ func (l *Log) publish(ctx context.Context, p part) error {
 		jetstream.ExpectedLastSeqHeader: {strconv.FormatUint(l.last, 10)},
 	}}
 	sequence, err := again(ctx, func(ctx context.Context) (uint64, error) {
-		ack, err := l.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
-		if err == nil {
-			return ack.Sequence, nil
+		sequence, err := l.send(ctx, msg, &p)
+		if _, ended := errors.AsType[final](err); err != nil && !ended {
+			l.counts.retries[retryKind(err)].Add(1)
 		}
-		if ctx.Err() == nil && !wrongSequence(err) {
-			return 0, err
-		}
-		// It may be there, although the answer is lost, or was given to another attempt.
-		head, headErr := l.Head(ctx)
-		switch {
-		case headErr != nil:
-			return 0, errors.Join(err, headErr)
-		case head.Sequence == l.last+1 && head.part.same(&p):
-			return head.Sequence, nil
-		case head.Sequence > l.last:
-			return 0, final{ErrReplaced}
-		}
-		return 0, err
+		return sequence, err
 	})
 	if err == nil {
 		l.last = sequence
 	}
 	return err
+}
+
+// send makes one attempt to add a message.
+func (l *Log) send(ctx context.Context, msg *nats.Msg, p *part) (sequence uint64, err error) {
+	ack, err := l.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
+	if err == nil {
+		return ack.Sequence, nil
+	}
+	if ctx.Err() == nil && !wrongSequence(err) {
+		return 0, err
+	}
+	// It may be there, although the answer is lost, or was given to another attempt.
+	head, headErr := l.Head(ctx)
+	switch {
+	case headErr != nil:
+		return 0, errors.Join(err, headErr)
+	case head.Sequence == l.last+1 && head.part.same(p):
+		return head.Sequence, nil
+	case head.Sequence > l.last:
+		return 0, final{ErrReplaced}
+	}
+	return 0, err
 }
 
 // wrongSequence reports whether the servers have refused a message because of the sequence that it
