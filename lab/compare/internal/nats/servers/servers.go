@@ -158,12 +158,15 @@ func (c *Cluster) signal(i int, s syscall.Signal) {
 }
 
 // URL returns the servers' addresses, with commas between them.
-func (c *Cluster) URL() string {
+func (c *Cluster) URL() string { return strings.Join(c.URLs(), ",") }
+
+// URLs returns the servers' addresses.
+func (c *Cluster) URLs() []string {
 	urls := make([]string, len(c.Servers))
 	for i, s := range c.Servers {
 		urls[i] = fmt.Sprintf("nats://127.0.0.1:%d", s.client)
 	}
-	return strings.Join(urls, ",")
+	return urls
 }
 
 // Connect returns a connection that is closed at the end of the test.
