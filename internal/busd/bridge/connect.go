@@ -61,14 +61,11 @@ func (b *bridge) run() {
 // library does only on a fault of its own, or the bridge ends.
 func (b *bridge) serve(nc *nats.Conn, closed <-chan struct{}) {
 	for {
-		items := b.queue.take()
-		for i := range items {
-			if !b.send(nc, &items[i]) {
-				b.drop(items[i+1:])
-				return
-			}
+		sent, open := b.sendAll(nc)
+		if !open {
+			return
 		}
-		if len(items) > 0 {
+		if sent > 0 {
 			continue
 		}
 		select {
@@ -82,15 +79,25 @@ func (b *bridge) serve(nc *nats.Conn, closed <-chan struct{}) {
 	}
 }
 
-// finish sends what has come since, ends the subscriptions at the other server, and publishes what
-// that has sent before.
-func (b *bridge) finish(nc *nats.Conn, closed <-chan struct{}) {
+// sendAll sends what waits. It returns how many messages these were, and whether the connection is
+// of further use; if not, the rest of them is dropped.
+func (b *bridge) sendAll(nc *nats.Conn) (n int, open bool) {
 	items := b.queue.take()
 	for i := range items {
 		if !b.send(nc, &items[i]) {
 			b.drop(items[i+1:])
-			return
+			return i, false
 		}
+		items[i] = item{} // whose memory others may use from now on
+	}
+	return len(items), true
+}
+
+// finish sends what has come since, ends the subscriptions at the other server, and publishes what
+// that has sent before.
+func (b *bridge) finish(nc *nats.Conn, closed <-chan struct{}) {
+	if _, open := b.sendAll(nc); !open {
+		return
 	}
 	if !b.remote.connected() || nc.Drain() != nil {
 		return // what has been sent is as lost as in any end of a connection

@@ -18,8 +18,9 @@ type Set struct {
 	log    *slog.Logger
 	deny   atomic.Pointer[[]string]
 
-	mu   sync.Mutex // guards list, and serializes Apply and Close
-	list []*bridge
+	changing sync.Mutex // serializes Apply and Close
+	mu       sync.Mutex // guards list, for moments
+	list     []*bridge
 }
 
 // New returns a set without bridges.
@@ -33,25 +34,25 @@ func New(server *bus.Server, log *slog.Logger) *Set {
 // end, which takes three seconds at most, and new ones start. Messages on subjects that deny
 // matches are not imported. The error names bridges that do not run.
 func (s *Set) Apply(list []Config, deny []string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	deny = slices.Clone(deny)
 	s.deny.Store(&deny)
-	kept := s.list[:0:0]
-	var ending []*bridge
-	for _, b := range s.list {
+	var kept, ending []*bridge
+	for _, b := range s.running() {
 		if slices.ContainsFunc(list, func(c Config) bool { return b.same(&c) }) {
 			kept = append(kept, b)
 		} else {
 			ending = append(ending, b)
 		}
 	}
+	s.set(kept)
 	stopAll(context.Background(), ending)
 	var errs []error
-	s.list = nil
+	var next []*bridge
 	for _, c := range list {
 		if at := slices.IndexFunc(kept, func(b *bridge) bool { return b.same(&c) }); at >= 0 {
-			s.list = append(s.list, kept[at])
+			next = append(next, kept[at])
 			continue
 		}
 		b, err := start(s.server, c, s.denied, s.log)
@@ -59,9 +60,22 @@ func (s *Set) Apply(list []Config, deny []string) error {
 			errs = append(errs, fmt.Errorf("bridge %s: %w", c.Name, err))
 			continue
 		}
-		s.list = append(s.list, b)
+		next = append(next, b)
 	}
+	s.set(next)
 	return errors.Join(errs...)
+}
+
+func (s *Set) running() []*bridge {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list
+}
+
+func (s *Set) set(list []*bridge) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = list
 }
 
 func (s *Set) denied() []string { return *s.deny.Load() }
@@ -72,10 +86,11 @@ func (s *Set) Close(ctx context.Context) {
 	if s == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stopAll(ctx, s.list)
-	s.list = nil
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	list := s.running()
+	s.set(nil)
+	stopAll(ctx, list)
 }
 
 func stopAll(ctx context.Context, list []*bridge) {
@@ -91,10 +106,9 @@ func (s *Set) States() []State {
 	if s == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	states := make([]State, len(s.list))
-	for i, b := range s.list {
+	list := s.running()
+	states := make([]State, len(list))
+	for i, b := range list {
 		states[i] = b.state()
 	}
 	return states
