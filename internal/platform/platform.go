@@ -32,6 +32,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/busd"
+	"paddock/internal/busd/bridge"
 	"paddock/internal/manual"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
@@ -140,6 +141,7 @@ type Platform struct {
 	bus          *bus.Server
 	busNow       busSource
 	secureBus    bool          // clients of the bus need TLS
+	bridges      *bridge.Set   // of the bus
 	monitor      *busd.Monitor // of the bus; nil: none
 	files        int           // that the process may open; 0: unknown
 	events       *events.Log
@@ -208,6 +210,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "history", Run: p.followHistory, Drain: p.closeHistory},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
+		{Name: "bridges", Drain: p.closeBridges},
 		{Name: "bus monitoring", Start: p.openMonitor, Run: p.serveMonitor, Drain: p.closeMonitor},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
@@ -222,6 +225,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
+		{Name: "bridges", Start: p.openBridges},
 		{Name: "sources", Start: p.openSources, Run: p.runSources, Drain: p.closeSources},
 		{Name: "settings", Run: p.followFile}, // of all services above
 		{Name: "examination", Start: p.openExamination, Run: p.followTrend},

@@ -201,12 +201,15 @@ func (c *Cluster) signal(i int, s syscall.Signal) {
 func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
 
 // URL returns the servers' addresses, with commas between them.
-func (c *Cluster) URL() string {
+func (c *Cluster) URL() string { return strings.Join(c.URLs(), ",") }
+
+// URLs returns the servers' addresses.
+func (c *Cluster) URLs() []string {
 	urls := make([]string, len(c.Servers))
 	for i, s := range c.Servers {
 		urls[i] = "nats://" + s.Address()
 	}
-	return strings.Join(urls, ",")
+	return urls
 }
 
 // Connect returns a connection that is closed at the end of the test.
