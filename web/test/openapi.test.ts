@@ -19,7 +19,7 @@ interface Schema {
 const compared = [
   "SetInfo", "SetList", "Finding", "Membership", "Pending", "Policy", "SetPolicy", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "CountEventData", "NearEventData", "FenceEvent",
   "SampledObject", "SampledPage", "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
-  "Bus", "BusFigures", "BusPrefix", "BusSubject", "BusClosed", "BusConnection", "Wire", "WireFigures", "WireConnection",
+  "Bus", "BusFigures", "BusPrefix", "BusSubject", "BusClosed", "BusConnection", "BusBridge", "Wire", "WireFigures", "WireConnection",
   "Webhook", "WebhookState", "ShownWebhook", "Attempt", "Sink", "Key", "Change", "Door", "Rule", "RuleList", "ChangedRule", "DryRunResult", "SetSource",
 ];
 

@@ -46,11 +46,13 @@ func start(server *bus.Server, cfg Config, deny func() []string, log *slog.Logge
 	}
 	b.remote.up = make(chan struct{}, 1)
 	b.ctx, b.cut = context.WithCancel(context.Background())
-	_, err := b.subs.Subscribe(b.replies.pattern(), "", b.answerOut)
+	var err error
 	for _, pattern := range cfg.Export {
 		_, failed := b.subs.Subscribe(pattern, "", b.export)
 		err = errors.Join(err, failed)
 	}
+	_, failed := b.subs.Subscribe(b.replies.pattern(), "", b.answerOut)
+	err = errors.Join(err, failed)
 	if err != nil {
 		b.cut()
 		return nil, errors.Join(err, b.subs.Close(), b.pubs.Close())
