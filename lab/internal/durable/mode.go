@@ -18,7 +18,8 @@ import (
 	"paddock/lab/internal/results"
 )
 
-// mode is a platform that keeps a journal, or none, with its load and its figures.
+// mode is a platform that keeps a journal, none, or that of a cluster, with its load and its
+// figures.
 type mode struct {
 	*doors.Platform
 	b      *bench
@@ -41,21 +42,25 @@ const probeEvery = 10
 const (
 	durable  = "durable"
 	volatile = "volatile"
+	clusters = "cluster"
 )
 
 // startMode starts a platform, and sends every object once.
-func (b *bench) startMode(ctx context.Context, kept bool) (m *mode, err error) {
-	m = &mode{b: b, name: volatile, fleets: b.places.Fleets(b.Objects, b.Conns)}
+func (b *bench) startMode(ctx context.Context, name string) (m *mode, err error) {
+	m = &mode{b: b, name: name, fleets: b.places.Fleets(b.Objects, b.Conns)}
 	data := "off"
-	if kept {
-		data = filepath.Join(b.root, durable)
-		m.name, m.data = durable, data
+	if name != volatile {
+		data = filepath.Join(b.root, name)
+		m.data = data
 	}
 	m.single = b.places.Fleets(1, 1)[0].Vehicles[0]
 	m.single.ID = "single"
 	var args []string
-	if b.Profile != "" && kept {
+	if b.Profile != "" && name == b.profiled() {
 		args = append(args, "--profile")
+	}
+	if name == clusters {
+		args = append(args, "--bus", b.Bus, "--node", "bench")
 	}
 	if m.Platform, err = b.service.Start(ctx, data, args...); err != nil {
 		return nil, err
@@ -74,7 +79,7 @@ func (b *bench) startMode(ctx context.Context, kept bool) (m *mode, err error) {
 // measure makes the load of a round: by wire, then by HTTP.
 func (m *mode) measure(ctx context.Context, round int) error {
 	profiled := make(chan error, 1)
-	if m.b.Profile != "" && m.data != "" && round == 0 {
+	if m.b.Profile != "" && m.name == m.b.profiled() && round == 0 {
 		go func() { profiled <- m.profile(ctx) }()
 	} else {
 		profiled <- nil
@@ -197,7 +202,7 @@ func (m *mode) note() {
 
 // stop ends the platform, and counts the bytes of its files.
 func (m *mode) stop(ctx context.Context) error {
-	if err := m.End(ctx); err != nil || ctx.Err() != nil || m.data == "" {
+	if err := m.End(ctx); err != nil || ctx.Err() != nil || m.name != durable {
 		return err
 	}
 	positions := int64(m.b.Objects) + m.sent

@@ -152,8 +152,9 @@ func (r *Report) compare() {
 		})
 	}
 	feed(durable, volatile)
+	feed(clusters, durable)
 	feed(durable, doors.PeerName)
-	if len(r.HTTP) == 2 && r.Disk != nil {
+	if len(r.HTTP) >= 2 && r.Disk != nil {
 		kept, base := r.HTTP[0], slices.Clone(r.HTTP[1].rounds)
 		for i := range base {
 			base[i] += 3 * kept.syncs[i]
