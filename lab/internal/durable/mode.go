@@ -2,6 +2,7 @@ package durable
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"paddock/internal/platform/position"
@@ -59,11 +61,18 @@ func (b *bench) startMode(ctx context.Context, name string) (m *mode, err error)
 	if b.Profile != "" && name == b.profiled() {
 		args = append(args, "--profile")
 	}
+	service := b.service
 	if name == clusters {
 		args = append(args, "--bus", b.Bus, "--node", "bench")
+		service.Sets = ""
 	}
-	if m.Platform, err = b.service.Start(ctx, data, args...); err != nil {
+	if m.Platform, err = service.Start(ctx, data, args...); err != nil {
 		return nil, err
+	}
+	if name == clusters {
+		if err := m.putSets(ctx); err != nil {
+			return nil, errors.Join(err, m.End(ctx))
+		}
 	}
 	b.say("%s: %d objects", m.name, b.Objects)
 	_, err = b.sender.Wire(ctx, m.Wire, m.fleets, doors.Load{Positions: b.Objects})
@@ -74,6 +83,37 @@ func (b *bench) startMode(ctx context.Context, name string) (m *mode, err error)
 		return nil, errors.Join(err, m.End(ctx))
 	}
 	return m, nil
+}
+
+// putSets gives a node its sets, which come over the API there. The first request waits until it
+// leads.
+func (m *mode) putSets(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(m.b.Sets, "*.geojson"))
+	for _, file := range files {
+		err = errors.Join(err, m.putSet(ctx, file))
+	}
+	return err
+}
+
+func (m *mode) putSet(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("http://%s/v1/sets/%s", m.HTTP, strings.TrimSuffix(filepath.Base(file), ".geojson"))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("PUT %s: answer %d", url, response.StatusCode)
+	}
+	return nil
 }
 
 // measure makes the load of a round: by wire, then by HTTP.
