@@ -92,6 +92,15 @@ var faults = []fault{
 		<-time.After(hold)
 		s.open(s.links)
 	}},
+	{"SIGSTOP of all servers for longer than nodes wait", func(s *site, hold time.Duration) {
+		for i := range s.servers.Servers {
+			s.servers.Freeze(i)
+		}
+		<-time.After(17*time.Second + hold)
+		for i := range s.servers.Servers {
+			s.servers.Thaw(i)
+		}
+	}},
 	{"SIGTERM to the leader while all servers are away", func(s *site, hold time.Duration) {
 		n := s.awaitLeader()
 		for i := range s.servers.Servers {

@@ -44,9 +44,7 @@ func (s *site) load(seed uint64) *clients {
 	c := &clients{stop: make(chan struct{}), seen: &history{seed: maphash.MakeSeed()}}
 	for i := range 6 {
 		w := &writer{site: s, name: fmt.Sprintf("w%d", i+1), node: i % len(s.nodes), random: rand.New(rand.NewPCG(seed, uint64(i)+1))}
-		if w.door = newHTTPDoor(); i%2 == 1 {
-			w.door = &busDoor{}
-		}
+		w.door = s.door(i)
 		for k := range 4 {
 			w.objects = append(w.objects, fmt.Sprintf("%s-%d", w.name, k))
 		}
@@ -64,6 +62,21 @@ func (s *site) load(seed uint64) *clients {
 	}
 	s.t.Cleanup(func() { cancel(); c.reading.Wait(); c.writing.Wait() })
 	return c
+}
+
+// door returns one of the doors in turns.
+func (s *site) door(i int) door {
+	switch i % 3 {
+	case 0:
+		return newHTTPDoor()
+	case 1:
+		return &busDoor{}
+	}
+	d, err := newWireDoor()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
 }
 
 // finish lets the clients finish, and judges.

@@ -104,7 +104,7 @@ func (s *site) addNode() *node {
 	s.t.Helper()
 	n := &node{name: fmt.Sprintf("p%d", len(s.nodes)+1)}
 	n.dir = filepath.Join(s.dir, n.name)
-	ports, err := programs.FreePorts(3)
+	ports, err := programs.KeptPorts(3)
 	if err != nil {
 		s.t.Fatal(err)
 	}
