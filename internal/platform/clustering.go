@@ -22,6 +22,7 @@ import (
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/journal/streamlog"
 	"paddock/internal/process/config"
 )
@@ -125,7 +126,7 @@ func (p *Platform) joinCluster(ctx context.Context) error {
 	m.node, err = cluster.Join(m.ctx, cluster.Options{
 		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: "pdk." + c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
-		Changed: p.takeChanged, Lead: p.lead,
+		Changed: p.takeChanged, Lead: p.lead, Unfit: func() string { return p.pipeline.Refusing() },
 	})
 	if err != nil {
 		m.close()
@@ -185,8 +186,9 @@ func (p *Platform) ownURL() string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// openMember takes part in the cluster until the node leaves or fails.
-func (p *Platform) openMember(context.Context) (err error) {
+// openMember takes part in the cluster until the node leaves or fails. It returns once the node has
+// caught up with the log: what was acknowledged before is known here when the doors open.
+func (p *Platform) openMember(ctx context.Context) (err error) {
 	m := p.member
 	if m == nil {
 		return nil
@@ -200,6 +202,15 @@ func (p *Platform) openMember(context.Context) (err error) {
 			m.failed <- err
 		}
 	})
+	begun := time.Now()
+	select {
+	case <-m.node.CaughtUp():
+	case err := <-m.failed:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	p.log.Info("caught up with the log of the cluster", "sets", p.catalog.Len(), "objects", p.Objects(), "events", p.events.Latest(), "took", time.Since(begun))
 	return nil
 }
 
@@ -255,7 +266,10 @@ func (m *member) close() {
 // takeChanged takes over values that the leader has changed.
 func (p *Platform) takeChanged(names []string) {
 	for _, name := range names {
-		if name == keysName && p.keys != nil {
+		switch {
+		case strings.HasPrefix(name, audit.Prefix) && p.audit != nil:
+			p.audit.Changed()
+		case name == keysName && p.keys != nil:
 			if err := p.keys.Reload(); err != nil {
 				p.log.Error("the keys of the cluster are not in use", "error", err)
 			}
@@ -271,7 +285,7 @@ func (p *Platform) lead() error {
 	}
 	p.book.SetDefault(preset) // that of the leader holds
 	p.pipeline.Lead()
-	if err := p.pipeline.Settle(); err != nil {
+	if err := p.pipeline.Settle(); err != nil && p.pipeline.Refusing() == "" {
 		return err
 	}
 	if err := errors.Join(p.audit.Reload(), p.keys.Reload()); err != nil {

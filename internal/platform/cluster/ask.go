@@ -16,8 +16,8 @@ var errNoLeader = errors.New("the cluster has no leader at present: try again")
 // subject returns the subject of requests of a kind to a node.
 func (n *Node) subject(kind, id string) string { return n.o.Prefix + "." + kind + "." + id }
 
-// Ask passes a request to the leader, once there is one, and returns its answer. It is sent once: if
-// the answer is lost, it is not known whether the leader has acted on it.
+// Ask passes a request to the leader, once there is one, and returns its answer. It is sent once:
+// if the answer is lost, it is not known whether the leader has acted on it.
 func (n *Node) Ask(ctx context.Context, kind string, request []byte) ([]byte, error) {
 	for {
 		if leader, ok := n.Leader(); ok {

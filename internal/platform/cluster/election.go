@@ -27,6 +27,8 @@ const (
 	Follower Role = "follower"
 	Leader   Role = "leader"
 	Leaving  Role = "leaving" // it ends, and leads no more
+	// Unfit is a follower that would refuse positions as a leader, as its disk is full.
+	Unfit Role = "unfit"
 )
 
 // deadAfter is the number of a node's own beats that come back to it without one of another node,
@@ -90,7 +92,7 @@ func (e *election) leader() *peer {
 
 // mayClaim reports whether this node should become the leader now: there is none, and the nodes
 // with a better rank have not become it in their time. The rank depends on the term, so that not
-// always the same node comes first, and nodes that have not caught up come last.
+// always the same node comes first, and nodes that are unfit or have not caught up come last.
 func (e *election) mayClaim() bool {
 	me := e.peers[e.id]
 	if me == nil || me.Role == Leaving || me.Role == Leader || e.own <= deadAfter || e.leader() != nil {
@@ -113,10 +115,23 @@ func (e *election) mayClaim() bool {
 }
 
 func rankOf(r Role) int {
-	if r == Follower {
+	switch r {
+	case Follower:
 		return 0
+	case Unfit:
+		return 1
 	}
-	return 1
+	return 2
+}
+
+// hasFollower reports whether there is a follower that can become the leader.
+func (e *election) hasFollower() bool {
+	for _, p := range e.peers {
+		if p.Role == Follower && e.alive(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // weight orders the nodes of a term.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 )
 
@@ -44,10 +45,10 @@ func TestAFollowerWritesNothing(t *testing.T) {
 	own := journal.NewMemory()
 	failed := 0
 	j := NewJournal(context.Background(), own, nil, func(error) { failed++ })
-	if _, err := j.Append([]byte("r")); !errors.Is(err, ErrFollower) {
+	if _, err := j.Append([]byte("r")); !errors.Is(err, ingest.ErrReplica) {
 		t.Errorf("append: %v", err)
 	}
-	if err := j.Put(journal.Value{Name: "a", Bytes: []byte("b")}); !errors.Is(err, ErrFollower) {
+	if err := j.Put(journal.Value{Name: "a", Bytes: []byte("b")}); !errors.Is(err, ingest.ErrReplica) {
 		t.Errorf("put: %v", err)
 	}
 	_, newest := own.Bounds()

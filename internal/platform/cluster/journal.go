@@ -8,12 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/streamlog"
 )
-
-// ErrFollower: this node is a follower, which writes nothing.
-var ErrFollower = errors.New("this node is not the leader of the cluster")
 
 // appliedName is the value of a node's own journal with the sequence of the last entry of the log
 // that it has applied.
@@ -98,7 +96,7 @@ func (j *Journal) writeAll(all []*writing) error {
 		return j.over
 	}
 	if !j.leading.Load() {
-		return ErrFollower
+		return ingest.ErrReplica
 	}
 	_, newest := j.Bounds()
 	b := append(j.buffer[:0], entryVersion)

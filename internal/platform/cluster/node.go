@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/streamlog"
 )
@@ -38,7 +39,7 @@ const (
 
 // ErrReplaced is the end of a leader that another node has replaced, or that does not reach the
 // servers. It has to start again, as a follower.
-var ErrReplaced = errors.New("this node is no longer the leader of the cluster")
+var ErrReplaced = fmt.Errorf("%w any more", ingest.ErrReplica)
 
 // Options configure Join.
 type Options struct {
@@ -55,6 +56,8 @@ type Options struct {
 	Apply   func(number uint64, record []byte) error
 	Changed func(names []string)
 	Lead    func() error
+	// Unfit returns why this node would refuse positions as the leader, or "". Nil: it never would.
+	Unfit func() string
 }
 
 // Node is this process as a member of a cluster.
@@ -67,6 +70,7 @@ type Node struct {
 	failed  chan error    // why the leader is one no longer: ErrReplaced, or its own journal
 	wanted  chan struct{} // holds a signal: a claim is due
 	soon    chan struct{} // holds a signal: see beatNow
+	caught  chan struct{} // see CaughtUp
 
 	mu       sync.Mutex // guards the fields below
 	election *election
@@ -77,7 +81,7 @@ type Node struct {
 
 // Join returns a member that does not run yet. Until ctx ends, its journal may write.
 func Join(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), role: Starting}
+	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), caught: make(chan struct{}), role: Starting}
 	n.election = newElection(n.id)
 	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
 	n.clock.look(ctx)
@@ -86,6 +90,9 @@ func Join(ctx context.Context, o Options) (*Node, error) {
 	n.applied.Store(sequence)
 	return n, err
 }
+
+// CaughtUp is closed once this node has applied all that the log held when Run began.
+func (n *Node) CaughtUp() <-chan struct{} { return n.caught }
 
 // Journal returns the journal of the leader.
 func (n *Node) Journal() *Journal { return n.journal }
@@ -133,6 +140,7 @@ func (n *Node) take(ctx context.Context) error {
 		return err
 	}
 	n.become(Follower)
+	close(n.caught)
 	for {
 		select {
 		case <-n.wanted: // since the last claim; if one is due still, the next beat says so
@@ -333,7 +341,17 @@ func (n *Node) now() Beat {
 	if n.leaving && role != Leader {
 		role = Leaving
 	}
+	if role == Follower && n.unfit() != "" {
+		role = Unfit
+	}
 	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
+}
+
+func (n *Node) unfit() string {
+	if n.o.Unfit == nil {
+		return ""
+	}
+	return n.o.Unfit()
 }
 
 // hear takes a beat of a node, also of this one.
@@ -350,6 +368,8 @@ func (n *Node) hear(msg *nats.Msg) {
 		n.beatNow()
 	case n.role == Leader && b.Role == Leader && b.Term > n.term:
 		n.fail(fmt.Errorf("%w: node %s leads in term %d", ErrReplaced, b.Node, b.Term))
+	case n.role == Leader && n.unfit() != "" && n.election.hasFollower():
+		n.fail(fmt.Errorf("%w: %s", ErrReplaced, n.unfit()))
 	case b.ID == n.id && !n.leaving && n.election.mayClaim():
 		select {
 		case n.wanted <- struct{}{}:
