@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,18 @@ const (
 	changeEvery = 250 * time.Millisecond
 	changesKept = 20
 )
+
+// One set in bigEvery has so many fences more, far from all positions. Its documents are some
+// megabytes, which take several messages of the log.
+const (
+	bigEvery  = 8
+	bigFences = 500
+)
+
+// circle returns a fence as a Feature.
+func circle(id string, lon, lat float64, metres int) string {
+	return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{},"circle":{"lon":%g,"lat":%g,"radius_m":%d}}`, id, lon, lat, metres)
+}
 
 // prepare makes what the writers need.
 func (s *site) prepare() {
@@ -64,8 +77,13 @@ func (c *changer) run(ctx context.Context, stop <-chan struct{}) {
 		case <-time.After(changeEvery):
 		}
 		set, fence := fmt.Sprintf("m-%d", n), fmt.Sprintf("f%d", n)
-		c.change(ctx, http.MethodPut, "/v1/sets/"+set, fmt.Sprintf(`{"type":"FeatureCollection","features":[`+
-			`{"type":"Feature","id":%q,"properties":{},"circle":{"lon":0.5,"lat":%g,"radius_m":%d}}]}`, fence, 0.5+float64(n%2), 100+n%50), fence)
+		features := []string{circle(fence, 0.5, 0.5+float64(n%2), 100+n%50)}
+		if n%bigEvery == 0 {
+			for i := range bigFences {
+				features = append(features, circle(fmt.Sprint("far-", i), 50, float64(i)/100, 1_000_000))
+			}
+		}
+		c.change(ctx, http.MethodPut, "/v1/sets/"+set, `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`, fence)
 		c.change(ctx, http.MethodPut, fmt.Sprintf("/v1/rules/r-%d", n), fmt.Sprintf(`{"set":%q,"objects":"w1-*","detect":["enter","exit"]}`, set), set)
 		if n > changesKept {
 			c.change(ctx, http.MethodDelete, fmt.Sprintf("/v1/rules/r-%d", n-changesKept), "", "")

@@ -30,6 +30,7 @@ func (s *site) check(writers []*writer, c *changer, seen *history, readers []*re
 	}
 	s.checkPositions(all, writers)
 	s.checkEvents(text, seen, readers)
+	s.checkTracks(writers)
 	s.checkStates(c)
 	s.checkHook(all)
 	s.checkLog()
@@ -150,6 +151,28 @@ func (s *site) checkPositions(all []event, writers []*writer) {
 		}
 	}
 	s.t.Logf("%d acknowledged positions are in the log", count)
+}
+
+// checkTracks checks that each node has the past of the objects: each acknowledged position once.
+func (s *site) checkTracks(writers []*writer) {
+	s.t.Helper()
+	for _, n := range s.nodes {
+		for _, w := range writers {
+			for _, o := range w.objects {
+				var times []int64
+				for line := range strings.Lines(string(get(s.t, n.url("/v1/objects/"+o+"/track?format=ndjson&limit=100000")))) {
+					var p struct{ T time.Time }
+					if err := json.Unmarshal([]byte(line), &p); err != nil {
+						s.t.Fatalf("%v: %s", err, line)
+					}
+					times = append(times, p.T.UnixMilli())
+				}
+				if !slices.Equal(times, w.times) {
+					s.t.Errorf("object %s: %d positions are acknowledged, %d are in its past at node %s", o, len(w.times), len(times), n.name)
+				}
+			}
+		}
+	}
 }
 
 // checkEvents checks that readers have seen the events that are kept.

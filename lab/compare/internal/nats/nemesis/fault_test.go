@@ -3,6 +3,8 @@ package nemesis
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -91,6 +93,31 @@ var faults = []fault{
 		}
 		<-time.After(hold)
 		s.open(s.links)
+	}},
+	{"kill -9 of a follower, whose journal loses its end", func(s *site, hold time.Duration) {
+		n := s.follower()
+		s.kill(n)
+		s.tear(n)
+		<-time.After(hold)
+		s.run(n)
+	}},
+	{fullDisk, func(s *site, hold time.Duration) {
+		file := filepath.Join(s.serverDir(fullServer), "filling")
+		s.fill(file)
+		<-time.After(hold)
+		if err := os.Remove(file); err != nil {
+			s.t.Fatal(err)
+		}
+		s.serverDown(fullServer, hold/4, s.servers.Kill) // it does not go on by itself
+	}},
+	{"SIGSTOP of all servers for longer than nodes wait", func(s *site, hold time.Duration) {
+		for i := range s.servers.Servers {
+			s.servers.Freeze(i)
+		}
+		<-time.After(17*time.Second + hold)
+		for i := range s.servers.Servers {
+			s.servers.Thaw(i)
+		}
 	}},
 	{"SIGTERM to the leader while all servers are away", func(s *site, hold time.Duration) {
 		n := s.awaitLeader()
@@ -185,18 +212,23 @@ func longest(begun time.Time, all []time.Time) (pause time.Duration) {
 	return pause
 }
 
-// table writes the effects of each kind of fault.
-func table(out io.Writer, effects []effect) {
-	by := map[string][]effect{}
-	var names []string
+// kinds returns effects by their faults, which are in the order of their first ones.
+func kinds(effects []effect) (names []string, by map[string][]effect) {
+	by = map[string][]effect{}
 	for _, e := range effects {
 		if len(by[e.fault]) == 0 {
 			names = append(names, e.fault)
 		}
 		by[e.fault] = append(by[e.fault], e)
 	}
+	return names, by
+}
+
+// table writes the worst effects of each kind of fault.
+func table(out io.Writer, effects []effect) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "fault\ttimes\tlongest pause\tof one writer\tuntil all go on again\t")
+	names, by := kinds(effects)
 	for _, name := range names {
 		var most effect
 		for _, e := range by[name] {
@@ -205,4 +237,24 @@ func table(out io.Writer, effects []effect) {
 		fmt.Fprintf(w, "%s\t%d\t%.1f s\t%.1f s\t%.1f s\t\n", name, len(by[name]), most.pause.Seconds(), most.worst.Seconds(), most.took.Seconds())
 	}
 	_ = w.Flush() // to a buffer, or the terminal
+}
+
+// percentiles writes the pauses of each kind of fault.
+func percentiles(out io.Writer, effects []effect) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "fault\ttimes\tpause p50\tp99\tof one writer p50\tp99\t")
+	names, by := kinds(effects)
+	for _, name := range names {
+		var pauses, worst []time.Duration
+		for _, e := range by[name] {
+			pauses, worst = append(pauses, e.pause), append(worst, e.worst)
+		}
+		fmt.Fprintf(w, "%s\t%d", name, len(pauses))
+		for _, all := range [][]time.Duration{pauses, worst} {
+			slices.Sort(all)
+			fmt.Fprintf(w, "\t%.2f s\t%.2f s", all[(len(all)-1)/2].Seconds(), all[(99*len(all)-1)/100].Seconds())
+		}
+		fmt.Fprintln(w, "\t")
+	}
+	_ = w.Flush() // to the terminal
 }

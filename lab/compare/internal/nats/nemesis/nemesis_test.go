@@ -20,6 +20,7 @@ import (
 var (
 	lasting = flag.Duration("for", 0, "how long TestNemesis inflicts faults at random; 0 = it is skipped")
 	seeded  = flag.Uint64("seed", 0, "which faults TestNemesis inflicts; 0 = others each time")
+	kills   = flag.Int("kills", 0, "how often TestPauses inflicts each of its faults; 0 = it is skipped")
 	kept    = flag.String("dir", "", "where data and logs of TestNemesis stay; a directory that is empty or not there")
 	only    = flag.String("only", "", "TestNemesis inflicts only faults whose name contains this")
 )
@@ -44,9 +45,7 @@ func (s *site) load(seed uint64) *clients {
 	c := &clients{stop: make(chan struct{}), seen: &history{seed: maphash.MakeSeed()}}
 	for i := range 6 {
 		w := &writer{site: s, name: fmt.Sprintf("w%d", i+1), node: i % len(s.nodes), random: rand.New(rand.NewPCG(seed, uint64(i)+1))}
-		if w.door = newHTTPDoor(); i%2 == 1 {
-			w.door = &busDoor{}
-		}
+		w.door = s.door(i)
 		for k := range 4 {
 			w.objects = append(w.objects, fmt.Sprintf("%s-%d", w.name, k))
 		}
@@ -64,6 +63,21 @@ func (s *site) load(seed uint64) *clients {
 	}
 	s.t.Cleanup(func() { cancel(); c.reading.Wait(); c.writing.Wait() })
 	return c
+}
+
+// door returns one of the doors in turns.
+func (s *site) door(i int) door {
+	switch i % 3 {
+	case 0:
+		return newHTTPDoor()
+	case 1:
+		return &busDoor{}
+	}
+	d, err := newWireDoor()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
 }
 
 // finish lets the clients finish, and judges.
@@ -100,13 +114,13 @@ func TestNemesis(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	fmt.Printf("seed %d\n", seed)
+	s := newSite(t, seed, 3)
 	var chosen []fault
 	for _, f := range faults {
-		if strings.Contains(f.name, *only) {
+		if strings.Contains(f.name, *only) && (f.name != fullDisk || s.small) {
 			chosen = append(chosen, f)
 		}
 	}
-	s := newSite(t, seed, 3)
 	c := s.load(seed)
 	var effects []effect
 	for end := time.Now().Add(*lasting); time.Now().Before(end) && !t.Failed(); {
@@ -122,4 +136,29 @@ func TestNemesis(t *testing.T) {
 	if !t.Failed() {
 		fmt.Println("everything that was acknowledged is there, and all nodes are the same")
 	}
+}
+
+// measured are the faults of TestPauses.
+var measured = []string{
+	"kill -9 of the leader", "SIGTERM to the leader", "SIGSTOP of the leader, and SIGCONT once another one leads",
+	"kill -9 of the stream's server", "SIGTERM to the stream's server",
+}
+
+// TestPauses measures how long nothing is acknowledged after each of a few faults.
+func TestPauses(t *testing.T) {
+	if *kills == 0 {
+		t.Skip("-kills is not set")
+	}
+	s := newSite(t, 1, 3)
+	c := s.load(1)
+	var effects []effect
+	for _, name := range measured {
+		for range *kills {
+			effects = append(effects, s.inflict(faultOf(name), 2*time.Second, c.writers))
+			s.await("three nodes", func() bool { return s.alive() == len(s.nodes) })
+			<-time.After(2 * time.Second)
+		}
+	}
+	s.finish(c)
+	percentiles(os.Stdout, effects)
 }

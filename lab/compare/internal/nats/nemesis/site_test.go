@@ -31,6 +31,7 @@ type site struct {
 	watching sync.WaitGroup
 	random   *rand.Rand // of the test's goroutine
 	hook     *receiver
+	small    bool // the directory of fullServer is a small file system
 
 	mu    sync.Mutex
 	beats map[string]heard // by node
@@ -55,6 +56,7 @@ func newSite(t testing.TB, seed uint64, nodes int) *site {
 	if err := programs.Build(s.program, "../../../../..", "./cmd/paddock"); err != nil {
 		t.Fatal(err)
 	}
+	s.mountSmall(s.serverDir(fullServer))
 	s.servers = servers.StartWith(t, 3, servers.Options{
 		Dir: s.serverDir,
 		Route: func(from, to int, address string) string {
@@ -104,7 +106,7 @@ func (s *site) addNode() *node {
 	s.t.Helper()
 	n := &node{name: fmt.Sprintf("p%d", len(s.nodes)+1)}
 	n.dir = filepath.Join(s.dir, n.name)
-	ports, err := programs.FreePorts(3)
+	ports, err := programs.KeptPorts(3)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -156,6 +158,18 @@ func (s *site) leader() (leader *node) {
 		}
 	}
 	return leader
+}
+
+// alive returns the number of nodes that have told of themselves a moment ago.
+func (s *site) alive() (count int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.beats {
+		if time.Since(b.at) < time.Second && (b.Role == cluster.Leader || b.Role == cluster.Follower) {
+			count++
+		}
+	}
+	return count
 }
 
 // await waits until a condition holds.

@@ -19,6 +19,9 @@ import (
 // answerWithin bounds the wait of a writer for an answer: then it asks another node.
 const answerWithin = 8 * time.Second
 
+// slowAnswer is a wait that is logged.
+const slowAnswer = 3 * time.Second
+
 // door is a way to send positions to a node. It returns an error unless all are applied.
 type door interface {
 	send(ctx context.Context, n *node, objects []string, t int64, lat float64) error
@@ -58,9 +61,13 @@ func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 		last = max(last+1, time.Now().UnixMilli())
 		w.sent.Add(1)
 		for err := errors.New("not sent"); err != nil && ctx.Err() == nil; {
+			begun := time.Now()
 			bounded, cancel := context.WithTimeout(ctx, answerWithin)
 			err = w.door.send(bounded, w.site.nodes[w.node], w.objects, last, 0.5+float64(i%2))
 			cancel()
+			if took := time.Since(begun); took > slowAnswer {
+				w.site.t.Logf("%s: writer %s has waited %.1f s for node %s: %v", time.Now().Format(time.StampMilli), w.name, took.Seconds(), w.site.nodes[w.node].name, err)
+			}
 			if err != nil {
 				w.node = w.random.IntN(len(w.site.nodes))
 				<-time.After(20 * time.Millisecond)

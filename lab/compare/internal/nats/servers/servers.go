@@ -121,7 +121,7 @@ func StartWith(t testing.TB, count int, o Options) *Cluster {
 		dir := t.TempDir()
 		o.Dir = func(i int) string { return filepath.Join(dir, strconv.Itoa(i+1)) }
 	}
-	ports, err := programs.FreePorts(2*count + 1)
+	ports, err := programs.KeptPorts(2*count + 1)
 	if err != nil {
 		t.Fatal(err)
 	}
