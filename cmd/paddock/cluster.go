@@ -65,7 +65,7 @@ func (i *clusterInitCmd) Run(ctx context.Context, c *console) error {
 	defer conn.Close()
 	names := platform.LogOf(cfg)
 	names.Replicas = i.Replicas
-	if err := streamlog.Create(ctx, conn, names); err != nil {
+	if err := streamlog.CreateInTime(ctx, conn, names); err != nil {
 		return fmt.Errorf("the stream %s: %w", names.Stream, err)
 	}
 	fmt.Fprintf(c.Stdout, "The stream %s is ready, on %d servers. Start each node with: paddock up --bus %s\n", names.Stream, i.Replicas, cfg.URL)
