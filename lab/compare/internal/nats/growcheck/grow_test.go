@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -119,6 +121,7 @@ func TestGrowing(t *testing.T) {
 	w.ready("paddock-1")
 	w.ready("paddock-2")
 	w.whole("paddock-1")
+	w.check(servers)
 	w.put("paddock-2", "/v1/sets/yard", yard)
 	w.put("paddock-1", "/v1/sets/yard/policy", `{"preset":"raw"}`)
 
@@ -163,6 +166,38 @@ func TestGrowing(t *testing.T) {
 	load.end()
 	t.Logf("%d requests were sent again", load.retried.Load())
 	w.compare(load)
+}
+
+// check examines the servers as a node's file names them.
+func (w *walk) check(servers []string) {
+	w.Helper()
+	file := filepath.Join(w.dir, "node.yaml")
+	env := w.services["paddock-1"].Environment
+	text := fmt.Sprintf("data: {dir: %s}\nhttp: {listen: '127.0.0.1:0'}\nbus: {listen: '127.0.0.1:0'}\nwire: {listen: '127.0.0.1:0'}\ncluster: {url: '%s', user: %s, password: %s}\n",
+		filepath.Join(w.dir, "checked"), w.local(env["PADDOCK_CLUSTER_URL"]), env["PADDOCK_CLUSTER_USER"], env["PADDOCK_CLUSTER_PASSWORD"])
+	ok(w.T, os.WriteFile(file, []byte(text), 0o600))
+	monitors := make([]string, len(servers))
+	for i, name := range servers {
+		monitors[i] = "http://" + w.at[name+":8222"]
+	}
+	for _, c := range []struct{ monitor, password, want string }{
+		{strings.Join(monitors, ","), "", "PADDOCK_PADDOCK on 3 servers"},
+		{"", "", "cannot be seen"},
+		{"", "pWrong", "Authorization Violation"},
+	} {
+		cmd := exec.Command(w.programs["paddock"], "check", "-c", file)
+		if c.monitor != "" {
+			cmd.Args = append(cmd.Args, "--monitor", c.monitor)
+		}
+		if cmd.Env = os.Environ(); c.password != "" {
+			cmd.Env = append(cmd.Env, "PADDOCK_CLUSTER_PASSWORD="+c.password)
+		}
+		out, err := cmd.CombinedOutput()
+		warned := strings.Contains(string(out), "warning: cluster")
+		if !strings.Contains(string(out), c.want) || (err == nil) != (c.password == "") || warned != (c.want == "cannot be seen") {
+			w.Errorf("check %+v: %v\n%s", c, err, out)
+		}
+	}
 }
 
 func (w *walk) put(node, path, body string) {
