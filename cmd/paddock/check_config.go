@@ -44,7 +44,7 @@ type part struct {
 }
 
 // examineFile examines a configuration file as a start would meet it.
-func examineFile(ctx context.Context, c *console, file string) *examination {
+func examineFile(ctx context.Context, c *console, file string, monitors []string) *examination {
 	e := &examination{File: file, Parts: []part{}}
 	up := upCmd{Config: file}
 	cfg, other, err := up.load(c, map[string]string{})
@@ -62,6 +62,7 @@ func examineFile(ctx context.Context, c *console, file string) *examination {
 	e.counts()
 	e.ports(ctx)
 	e.hosts(ctx)
+	e.cluster(ctx, monitors)
 	e.files()
 	e.clock(time.Now())
 	return e

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
@@ -45,6 +46,26 @@ func (e *examination) ports(ctx context.Context) {
 		}
 	}
 	e.found("ports", nil, "%s", strings.Join(free, ", "))
+}
+
+// clusterTimeout bounds the examination of a cluster's servers.
+const clusterTimeout = 10 * time.Second
+
+// cluster looks at the servers of a cluster, and at its log.
+func (e *examination) cluster(ctx context.Context, monitors []string) {
+	if !e.cfg.Cluster.On() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
+	defer cancel()
+	found, err := platform.CheckCluster(ctx, &e.cfg.Cluster, slog.New(slog.DiscardHandler), monitors)
+	if err == nil {
+		e.found("cluster", found.Warnings, "%s", found.Text)
+		err = found.Fault
+	}
+	if err != nil {
+		e.unavailable("cluster.url", err)
+	}
 }
 
 // tryPort listens for a moment.

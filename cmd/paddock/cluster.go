@@ -41,6 +41,16 @@ type clusterInitCmd struct {
 	servers
 	Replicas int           `default:"3" help:"Servers that keep the log: 1, 3 or 5."`
 	Timeout  time.Duration `default:"30s" help:"How long to wait for the servers."`
+
+	Permissions bool `help:"Make nothing, and print what the user of the nodes needs at the servers, for their configuration."`
+}
+
+// Help describes what the servers need.
+func (*clusterInitCmd) Help() string {
+	return `The servers need JetStream and version 2.11 or later. The command waits until they have elected a leader, and may be called again. paddock check -c FILE examines them.
+
+    paddock cluster init --bus nats://a:4222,nats://b:4222,nats://c:4222
+    paddock cluster init --bus nats://a:4222 --permissions >> nats.conf`
 }
 
 // Run makes the stream.
@@ -50,6 +60,10 @@ func (i *clusterInitCmd) Run(ctx context.Context, c *console) error {
 	}
 	cfg, err := i.load(c)
 	if err != nil {
+		return err
+	}
+	if i.Permissions {
+		_, err := fmt.Fprint(c.Stdout, platform.ClusterPermissions(cfg))
 		return err
 	}
 	log, err := c.Logger()
@@ -65,7 +79,7 @@ func (i *clusterInitCmd) Run(ctx context.Context, c *console) error {
 	defer conn.Close()
 	names := platform.LogOf(cfg)
 	names.Replicas = i.Replicas
-	if err := streamlog.Create(ctx, conn, names); err != nil {
+	if err := streamlog.CreateInTime(ctx, conn, names); err != nil {
 		return fmt.Errorf("the stream %s: %w", names.Stream, err)
 	}
 	fmt.Fprintf(c.Stdout, "The stream %s is ready, on %d servers. Start each node with: paddock up --bus %s\n", names.Stream, i.Replicas, cfg.URL)

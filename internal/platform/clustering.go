@@ -104,6 +104,27 @@ func ObserveCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 	return cluster.Observe(ctx, conn, prefixOf(c), c.Name, stream, err, listenFor)
 }
 
+// CheckCluster examines the servers of a cluster. monitors are URLs of their monitoring.
+func CheckCluster(ctx context.Context, c *config.Cluster, log *slog.Logger, monitors []string) (*cluster.Servers, error) {
+	conn, err := ConnectCluster(ctx, c, log)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	bounded, cancel := context.WithTimeout(ctx, connectTimeout/10)
+	defer cancel()
+	stream, err := streamlog.Open(bounded, conn, LogOf(c))
+	var info *streamlog.Info
+	if err == nil {
+		info, err = stream.Info(ctx)
+	}
+	return cluster.ExamineServers(ctx, conn, prefixOf(c), info, err, monitors), nil
+}
+
+// ClusterPermissions returns what the user of a cluster may do at its servers, as a part of their
+// configuration.
+func ClusterPermissions(c *config.Cluster) string { return cluster.Permissions(prefixOf(c), c.User) }
+
 // prefixOf returns the subjects between nodes, without the dot at its end.
 func prefixOf(c *config.Cluster) string { return "pdk." + c.Name }
 
@@ -381,6 +402,15 @@ func (p *Platform) leader() func() (url string, here bool) {
 		b, _ := m.node.Leader()
 		return b.URL, false
 	}
+}
+
+// catchingUp returns what reports whether this node has not read all of the log yet, or nil where
+// there is one node.
+func (p *Platform) catchingUp() func() bool {
+	if p.member == nil {
+		return nil
+	}
+	return p.member.node.Starting
 }
 
 // clusterStatus returns what tells of the cluster, or nil where there is one node.

@@ -91,6 +91,13 @@ func (s *Status) Self() *NodeStatus {
 	return nil
 }
 
+// Starting reports whether the node has not caught up with the log yet.
+func (n *Node) Starting() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.role == Starting
+}
+
 func (n *Node) counters(f *Forwarder) Counters {
 	log := n.o.Log.Stats()
 	return Counters{

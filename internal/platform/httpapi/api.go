@@ -95,6 +95,10 @@ type Config struct {
 	// Cluster returns what this node knows of its cluster. Nil: there is one node.
 	Cluster func(ctx context.Context) *cluster.Status
 
+	// CatchingUp reports whether this node of a cluster has not read all of the log yet, which
+	// makes /readyz answer 503. Nil: it has.
+	CatchingUp func() bool
+
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 

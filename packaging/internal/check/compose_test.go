@@ -12,10 +12,19 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// The composition is valid, of images with a version; its files are there, its ports are those of
-// this machine alone, and each service drops the rights that it does not need.
+// The compositions are valid.
 func TestCompose(t *testing.T) {
-	options, err := cli.NewProjectOptions([]string{filepath.Join(dockerDir, "compose.yaml")}, cli.WithInterpolation(true), cli.WithResolvedPaths(true))
+	checkProject(t, "compose.yaml", "grafana", "paddock", "prometheus")
+	checkProject(t, "cluster.yaml", "init", "nats-1", "nats-2", "nats-3", "paddock-1", "paddock-2")
+}
+
+// checkProject holds that a composition has these services, of images with a version; that its
+// files are there, its ports are those of this machine alone, and each service drops the rights
+// that it does not need.
+func checkProject(t *testing.T, file string, services ...string) {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{filepath.Join(dockerDir, file)}, cli.WithInterpolation(true), cli.WithResolvedPaths(true),
+		cli.WithEnv([]string{"NATS_PASSWORD=p1", "NATS_SYSTEM_PASSWORD=p2"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +32,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := project.ServiceNames(); !slices.Equal(names, []string{"grafana", "paddock", "prometheus"}) {
+	if names := project.ServiceNames(); !slices.Equal(names, services) {
 		t.Fatalf("services %v", names)
 	}
 	for name, s := range project.Services {
