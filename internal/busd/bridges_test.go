@@ -49,7 +49,7 @@ func TestMistakesOfBridges(t *testing.T) {
 		"[{" + good + "}, {" + good + "}]":                `there are two bridges "a"`,
 		"[{" + good + "urls: 'h:4222'}]":                  "x.conf:4:1: urls: ",
 		"[{" + good + "urls: 'http://h'}]":                `urls: "http://h": want nats, tls, ws or wss as the scheme`,
-		"[{" + good + "urls: 'nats://u:pw@'}]":            `urls: "nats://u:xxxxx@": want nats://host:port`,
+		"[{" + good + "urls: 'nats://u:pw@h'}]":           "x.conf:4:1: urls: a name or password in a URL would be shown: use user and password, or token",
 		"[{" + good + "urls: 'nats://h/a'}]":              `want nats://host:port`,
 		"[{" + good + "urls: ['nats://h', 'ws://h' ]}]":   "URLs of WebSocket and others exclude each other",
 		"[{" + good + "user: u, token: t}]":               "x.conf:1:20: bridge a: set one of user, token and creds",

@@ -3,6 +3,7 @@ package platform_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"paddock/bus"
 	"paddock/internal/platform/busapi"
+	"paddock/internal/platform/doctor"
 )
 
 // otherServer returns the connection of a client of a NATS server, and its URL.
@@ -80,6 +82,25 @@ func TestPlatformBehindABridge(t *testing.T) {
 	s.reload()
 	if _, err := other.Request("pos.red.7", nil, patience); err != nats.ErrNoResponders { // the bridge has unsubscribed
 		t.Errorf("%v", err)
+	}
+	s.signal()
+	s.awaitEnd()
+}
+
+// The doctor names the bridges that are not connected, and why.
+func TestDoctorFindsABridge(t *testing.T) {
+	s := newBusSite(t, "  paddock: {bridges: [{name: gone, urls: \"nats://127.0.0.1:1\", export: [a]}]}\n")
+	s.start()
+	for deadline := time.Now().Add(patience); ; {
+		var report doctor.Report
+		s.ask(&report, http.MethodGet, "v1/doctor?only=bridges", "", nil)
+		found := report.Checks[0]
+		if found.Status == doctor.Problem && len(found.Items) == 1 && strings.Contains(found.Items[0].Text, "refused") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", found)
+		}
 	}
 	s.signal()
 	s.awaitEnd()

@@ -89,8 +89,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckURLs returns why URLs are none of the servers of a bridge, or nil. The faults do not show
-// passwords.
+// CheckURLs returns why URLs are none of the servers of a bridge, or nil. They have no passwords,
+// as logs and states show them.
 func CheckURLs(urls []string) error {
 	if len(urls) > MaxURLs {
 		return fmt.Errorf("%d URLs, of at most %d", len(urls), MaxURLs)
@@ -102,10 +102,12 @@ func CheckURLs(urls []string) error {
 			return errors.New("a URL cannot be read: want nats://host:port")
 		}
 		switch {
+		case u.User != nil:
+			return errors.New("a name or password in a URL would be shown: use user and password, or token")
 		case u.Host == "" || u.Path != "" && u.Path != "/" && !webSocket(u):
-			return fmt.Errorf("%q: want nats://host:port", u.Redacted())
+			return fmt.Errorf("%q: want nats://host:port", text)
 		case u.Scheme != "nats" && u.Scheme != "tls" && !webSocket(u):
-			return fmt.Errorf("%q: want nats, tls, ws or wss as the scheme", u.Redacted())
+			return fmt.Errorf("%q: want nats, tls, ws or wss as the scheme", text)
 		case webSocket(u):
 			web++
 		}
