@@ -325,6 +325,14 @@ func (p *Platform) lead() error {
 	return errors.Join(p.hooks.Begin(), p.sinks.Begin())
 }
 
+// ownJournal returns the journal of this process, for the pipeline.
+func (p *Platform) ownJournal() journal.Journal {
+	if p.member != nil {
+		return p.member.node.Own()
+	}
+	return p.journal
+}
+
 // nodeJournal is the journal of a node of a cluster, without the secrets of webhooks: they are in
 // the file that they have on one machine, which no backup has unless it is asked for them.
 type nodeJournal struct {

@@ -179,7 +179,7 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	if cfg.Run, err = events.Run(p.journal); err != nil {
 		return err
 	}
-	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.journal, p.views, p.neededRecord, p.history
+	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.ownJournal(), p.views, p.neededRecord, p.history
 	if p.pipeline, err = ingest.Open(*cfg); err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ type Beat struct {
 	Applied uint64 `json:"applied"` // sequence of the log
 	URL     string `json:"url"`     // of its HTTP interface
 	Version string `json:"version"`
+	// Events is the newest window of events of this process; nil: none is whole.
+	Events *Window `json:"events,omitempty"`
 }
 
 // Role is what a node does.

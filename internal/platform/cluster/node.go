@@ -72,10 +72,12 @@ type Node struct {
 	journal *Journal
 	applied atomic.Pointer[Place]
 	clock   clock
-	failed  chan error    // why the leader is one no longer: ErrReplaced, or its own journal
-	wanted  chan struct{} // holds a signal: a claim is due
-	soon    chan struct{} // holds a signal: see beatNow
-	caught  chan struct{} // see CaughtUp
+	digests digests
+	differs atomic.Pointer[error] // see differ
+	failed  chan error            // why the leader is one no longer: ErrReplaced, or its own journal
+	wanted  chan struct{}         // holds a signal: a claim is due
+	soon    chan struct{}         // holds a signal: see beatNow
+	caught  chan struct{}         // see CaughtUp
 	claims  struct{ won, lost atomic.Uint64 }
 
 	mu       sync.Mutex // guards the fields below
@@ -214,6 +216,9 @@ func (n *Node) follow(ctx context.Context, to uint64) error {
 
 // apply applies an entry to the journal and the state of this node.
 func (n *Node) apply(e *streamlog.Entry) error {
+	if err := n.same(); err != nil {
+		return err
+	}
 	if e.Base {
 		return fmt.Errorf("%w: the log goes on from a snapshot", ErrBehind)
 	}
@@ -359,7 +364,7 @@ func (n *Node) now() Beat {
 	if role == Follower && n.unfit() != "" {
 		role = Unfit
 	}
-	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: n.Place().Sequence, URL: n.o.URL, Version: n.o.Version}
+	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: n.Place().Sequence, URL: n.o.URL, Version: n.o.Version, Events: n.digests.last()}
 }
 
 func (n *Node) unfit() string {
@@ -379,6 +384,11 @@ func (n *Node) hear(msg *nats.Msg) {
 	defer n.mu.Unlock()
 	n.election.hear(b)
 	n.sights.hear(b, time.Now())
+	if leader := n.election.leader(); b.Events != nil && b.ID != n.id && leader != nil && leader.ID == b.ID {
+		if err := n.digests.hear(b.Events); err != nil {
+			n.differ(err)
+		}
+	}
 	switch {
 	case b.Role == Leaving && n.role == Follower:
 		n.beatNow()
