@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +23,7 @@ import (
 	"paddock/fence/track"
 	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/cluster"
+	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
@@ -40,6 +44,7 @@ type member struct {
 	conn    *nats.Conn
 	log     *streamlog.Log
 	node    *cluster.Node
+	roots   *x509.CertPool // of the other nodes; nil: the system's
 	forward *cluster.Forwarder
 
 	ctx     context.Context // ends when the node leaves
@@ -163,6 +168,9 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
 	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
 	p.member = m
+	if m.roots, err = deliver.Roots(c.RootCA); err != nil {
+		return p.cfg.Fault("cluster.root_ca", err)
+	}
 	if m.log, err = streamlog.Open(waiting, conn, LogOf(c)); err != nil {
 		if errors.Is(err, streamlog.ErrNoStream) {
 			err = fmt.Errorf("%w: paddock cluster init makes it", err)
@@ -323,6 +331,16 @@ func (p *Platform) lead() error {
 	}
 	close(p.member.leading)
 	return errors.Join(p.hooks.Begin(), p.sinks.Begin())
+}
+
+// toLeader returns what makes requests to other nodes, or nil for the default.
+func (p *Platform) toLeader() http.RoundTripper {
+	if p.member == nil || p.member.roots == nil {
+		return nil
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: p.member.roots}
+	return t
 }
 
 // ownJournal returns the journal of this process, for the pipeline.

@@ -62,7 +62,7 @@ func (a *API) toLeader(w http.ResponseWriter, r *http.Request) bool {
 			writeProblem(w, notLeader(errNoLeader)) // it is not here any more
 			return true
 		case err == nil && to.Host != "":
-			if err = passTo(w, r, to); err == nil {
+			if err = a.passTo(w, r, to); err == nil {
 				return true
 			}
 			reason = err
@@ -85,8 +85,9 @@ func notLeader(reason error) *Problem {
 
 // passTo passes a request to a node, and answers it. The error is that of a node that has not taken
 // the connection; then there is no answer yet.
-func passTo(w http.ResponseWriter, r *http.Request, to *url.URL) (refused error) {
+func (a *API) passTo(w http.ResponseWriter, r *http.Request, to *url.URL) (refused error) {
 	proxy := httputil.ReverseProxy{
+		Transport: a.cfg.ToLeader,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(to)
 			p.Out.Host = p.In.Host

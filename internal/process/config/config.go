@@ -77,7 +77,7 @@ type Cluster struct {
 	Password Secret `yaml:"password"` //
 	Token    Secret `yaml:"token"`    // instead of User and Password
 	Creds    string `yaml:"creds"`    // file of credentials, instead of both; "" is none
-	RootCA   string `yaml:"root_ca"`  // PEM file that signs the servers' certificates; "" is the system's
+	RootCA   string `yaml:"root_ca"`  // PEM file of the authorities of the servers and of other nodes; "" is the system's
 }
 
 // On reports whether the platform is a node of several.
