@@ -38,7 +38,7 @@ func (a *API) isForLeader(r *http.Request) bool {
 		return false
 	}
 	switch path {
-	case "/v1/positions", "/v1/search", sessionPath, "/v1/rules/dry-run", "/v1/backup":
+	case "/v1/positions", "/v1/search", sessionPath, "/v1/rules/dry-run", "/v1/backup", "/v1/qr":
 		return false
 	}
 	return strings.HasPrefix(path, "/v1/") || strings.HasSuffix(path, "/add")
