@@ -25,6 +25,7 @@ import (
 	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/audit"
@@ -306,8 +307,46 @@ func (p *Platform) takeChanged(names []string) {
 			if err := p.keys.Reload(); err != nil {
 				p.log.Error("the keys of the cluster are not in use", "error", err)
 			}
+		case name == erasedName && p.history != nil:
+			if err := p.eraseToo(); err != nil {
+				p.log.Error("the past of an object, which was removed at the leader, is still here: remove it again", "error", err)
+			}
 		}
 	}
+}
+
+const (
+	// erasedName is the value of the log with the object whose past was removed last, which each
+	// node does when it comes to it; "" when that is told.
+	erasedName = "cluster/erased"
+	// eraseTimeout bounds the wait of a node for its history, until which it applies nothing.
+	eraseTimeout = time.Minute
+)
+
+// tellErased lets the other nodes remove the past of an object too.
+func (p *Platform) tellErased(fleet, id string) error {
+	if p.member == nil {
+		return nil
+	}
+	object := journal.AppendText(journal.AppendText(nil, fleet), id)
+	return errors.Join(p.shared.Put(journal.Value{Name: erasedName, Bytes: object}), p.shared.Put(journal.Value{Name: erasedName}))
+}
+
+// eraseToo removes the past of the object that the leader has told of.
+func (p *Platform) eraseToo() error {
+	b, err := p.journal.Get(erasedName)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	f := journal.Fields{Rest: b}
+	o := history.Object{Fleet: f.Text(), ID: f.Text()}
+	if f.Failed {
+		return fmt.Errorf("%w: %s", journal.ErrDamaged, erasedName)
+	}
+	ctx, cancel := context.WithTimeout(p.member.ctx, eraseTimeout)
+	defer cancel()
+	_, err = p.history.Erase(ctx, o)
+	return err
 }
 
 // lead makes this node the leader.

@@ -337,7 +337,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	p.api = httpapi.New(httpapi.Config{
 		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution),
 		Backup:  backup,
-		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Hooks: p.hooks, Sinks: p.sinks,
+		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Erased: p.tellErased, Hooks: p.hooks, Sinks: p.sinks,
 		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(), ground.Origin()), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),

@@ -198,7 +198,13 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 		lengths[i] = len(b.batch.Positions)
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, forwardAttempt)
-	defer cancel()
+	watched := make(chan struct{})
+	watch := time.AfterFunc(forwardPause, func() { f.watch(ctx, cancel, node); close(watched) })
+	defer func() {
+		if cancel(); !watch.Stop() {
+			<-watched
+		}
+	}()
 	msg, err := f.node.o.Conn.RequestWithContext(ctx, f.node.subject(positionsKind, node), body)
 	if err != nil {
 		return err
@@ -221,6 +227,20 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 		b.done(outcomes[i])
 	}
 	return nil
+}
+
+// watch ends a request to a node once another one leads: the node may be gone.
+func (f *Forwarder) watch(ctx context.Context, cancel context.CancelFunc, node string) {
+	for ctx.Err() == nil {
+		if leader, ok := f.node.Leader(); ok && leader.ID != node {
+			cancel()
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(forwardPause):
+		}
+	}
 }
 
 // refusalHeader has the reason why a node has taken nothing of a request.

@@ -47,9 +47,11 @@ type Config struct {
 	Pipeline *ingest.Pipeline
 	Log      *events.Log
 
-	Doors   *doors.Doors            // counts positions by interface; nil: none are counted
-	Book    *rulebook.Book          // policies and rules; nil: none, and none can be added
-	History *history.History        // past positions and visits; nil: none
+	Doors   *doors.Doors     // counts positions by interface; nil: none are counted
+	Book    *rulebook.Book   // policies and rules; nil: none, and none can be added
+	History *history.History // past positions and visits; nil: none
+	// Erased is called after the past of an object was removed here. Nil: no call.
+	Erased  func(fleet, id string) error
 	Hooks   *hooks.Hooks            // nil: none
 	Sinks   *sinks.Sinks            // nil: none
 	Files   func() directory.Status // state of the sets' files; nil: none

@@ -330,5 +330,8 @@ func (a *API) erase(r *http.Request, fleet, id string) (bool, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return false, fail(http.StatusServiceUnavailable, "the history is behind: try again")
 	}
+	if err == nil && a.cfg.Erased != nil {
+		err = a.cfg.Erased(fleet, id)
+	}
 	return erased, err
 }

@@ -31,6 +31,11 @@ func (s *site) check(writers []*writer, c *changer, seen *history, readers []*re
 	s.checkPositions(all, writers)
 	s.checkEvents(text, seen, readers)
 	s.checkTracks(writers)
+	s.checkErasure(writers[0].objects[0])
+	text = s.settled()
+	if all, err = parse(text); err != nil {
+		s.t.Fatal(err)
+	}
 	s.checkStates(c)
 	s.checkHook(all)
 	s.checkLog()
@@ -173,6 +178,21 @@ func (s *site) checkTracks(writers []*writer) {
 			}
 		}
 	}
+}
+
+// checkErasure checks that the past of an object is removed at all nodes.
+func (s *site) checkErasure(object string) {
+	s.t.Helper()
+	status, answer, err := request(s.t.Context(), time.Minute, http.MethodDelete, s.follower().url("/v1/objects/"+object+"?history=1"), "")
+	if err != nil || status != http.StatusNoContent {
+		s.t.Fatalf("DELETE %s: %d %s, %v", object, status, answer, err)
+	}
+	s.await("the end of the past of "+object, func() bool {
+		return !slices.ContainsFunc(s.nodes, func(n *node) bool {
+			status, answer, err := request(s.t.Context(), time.Minute, http.MethodGet, n.url("/v1/objects/"+object+"/track?format=ndjson"), "")
+			return err != nil || status == http.StatusOK && len(answer) > 0
+		})
+	})
 }
 
 // checkEvents checks that readers have seen the events that are kept.

@@ -43,6 +43,8 @@ func (d *wireDoor) close() { _ = d.client.Close() } // everything is acknowledge
 // send posts positions once. If they are not acknowledged in time, the next call waits for them at
 // another node, to which the client sends them again.
 func (d *wireDoor) send(ctx context.Context, n *node, objects []string, t int64, lat float64) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // the client waits for a node that is gone
+	defer cancel()
 	if d.target.Store(n); d.node != nil && d.node != n {
 		for _, c := range d.client.Conns() {
 			c.Abort(wire.Cancelled)
