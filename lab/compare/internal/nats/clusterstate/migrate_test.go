@@ -131,11 +131,7 @@ func TestMigrate(t *testing.T) {
 	a := newNode(t, "a", c.URL())
 	wrong := newNode(t, "wrong", c.URL())
 	wrong.dir = single.dir
-	wrong.start()
-	if err := wrong.cmd.Wait(); err == nil || !strings.Contains(wrong.log.String(), "a platform on its own: use an empty directory") {
-		t.Errorf("a node with the directory of a single one: %v: %s", err, wrong.log)
-	}
-	wrong.cmd = nil
+	wrong.fails("a platform on its own: use an empty directory")
 	a.start()
 	b := newNode(t, "b", c.URL()).start()
 	if moved, _ := same(t, a, b); moved != before {
@@ -154,11 +150,8 @@ func TestMigrate(t *testing.T) {
 
 	alone := newNode(t, "alone", "")
 	alone.dir = b.dir
-	alone.start()
-	if err := alone.cmd.Wait(); err == nil || !strings.Contains(alone.log.String(), "it is that of a node of a cluster") {
-		t.Errorf("a platform on its own with the directory of a node: %v: %s", err, alone.log)
-	}
-	alone.cmd, alone.dir = nil, filepath.Join(t.TempDir(), "out")
+	alone.fails("it is that of a node of a cluster")
+	alone.dir = filepath.Join(t.TempDir(), "out")
 	runs(t, "migrate", "--data", b.dir, "--out", alone.dir)
 	refuses(t, "is there already", "migrate", "--data", b.dir, "--out", alone.dir)
 	alone.start()
@@ -176,11 +169,7 @@ func TestMigrate(t *testing.T) {
 	refuses(t, "it is that of a node of a cluster", "migrate", "--data", b.dir, "--bus", other.URL())
 	foreign := newNode(t, "foreign", other.URL())
 	foreign.dir = b.dir
-	foreign.start()
-	if err := foreign.cmd.Wait(); err == nil || !strings.Contains(foreign.log.String(), "a node of another cluster") {
-		t.Errorf("a node of another cluster: %v: %s", err, foreign.log)
-	}
-	foreign.cmd = nil
+	foreign.fails("a node of another cluster")
 }
 
 // listing returns the names and sizes of the files below a directory.
