@@ -6,11 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"paddock/internal/platform/deliver/webhook"
 	"paddock/lab/compare/internal/nats/servers"
@@ -170,6 +173,46 @@ func TestMigrate(t *testing.T) {
 	foreign := newNode(t, "foreign", other.URL())
 	foreign.dir = b.dir
 	foreign.fails("a node of another cluster")
+}
+
+// A migration into a cluster of which a node is started meanwhile is refused, and leaves nothing.
+func TestMigrateBesideANode(t *testing.T) {
+	t.Parallel()
+	c := servers.Start(t, 1)
+	runs(t, "cluster", "init", "--bus", c.URL(), "--replicas", "1")
+	single := newNode(t, "single", "").start()
+	single.putNoise(4)
+	single.stop()
+	conn := c.Connect()
+	l := openLog(t, conn)
+	first := make(chan struct{})
+	var once sync.Once
+	sub, err := conn.Subscribe("pdk.paddock.snapshots.data.>", func(*nats.Msg) { once.Do(func() { close(first) }) })
+	ok(t, err)
+	defer func() { _ = sub.Unsubscribe() }() // the connection closes
+	ok(t, conn.Flush())
+	claimed := make(chan error, 1)
+	var sequence uint64
+	go func() {
+		<-first
+		var err error
+		sequence, err = l.Claim(t.Context(), "early")
+		claimed <- err
+	}()
+	into := []string{"migrate", "--data", single.dir, "--bus", c.URL()}
+	out, failure := exec.CommandContext(t.Context(), program, into...).CombinedOutput()
+	once.Do(func() { close(first) }) // it has failed before
+	ok(t, <-claimed)
+	if sequence != 1 {
+		t.Skip("the migration had ended before the node began")
+	}
+	if failure == nil || !strings.Contains(string(out), "a node of the cluster was started meanwhile") {
+		t.Errorf("%v: %s", failure, out)
+	}
+	if kept, err := l.Snapshots(t.Context()); len(kept) > 0 || err != nil {
+		t.Errorf("%d snapshots are left, %v", len(kept), err)
+	}
+	refuses(t, "the cluster has a state", into...)
 }
 
 // listing returns the names and sizes of the files below a directory.
