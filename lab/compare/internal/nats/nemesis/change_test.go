@@ -80,7 +80,7 @@ func (c *changer) run(ctx context.Context, stop <-chan struct{}) {
 		features := []string{circle(fence, 0.5, 0.5+float64(n%2), 100+n%50)}
 		if n%bigEvery == 0 {
 			for i := range bigFences {
-				features = append(features, circle(fmt.Sprint("far-", i), 50, float64(i)/100, 1_000_000))
+				features = append(features, circle(fmt.Sprint("far-", i), 50, float64(i)/100, 200))
 			}
 		}
 		c.change(ctx, http.MethodPut, "/v1/sets/"+set, `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`, fence)

@@ -96,7 +96,7 @@ func TestFixedFaults(t *testing.T) {
 	c := s.load(1)
 	var effects []effect
 	for _, name := range fixed {
-		effects = append(effects, s.inflict(faultOf(name), time.Second, c.writers))
+		effects = append(effects, s.inflict(faultOf(name), 2*time.Second, c.writers))
 	}
 	s.finish(c)
 	var b strings.Builder
@@ -154,8 +154,11 @@ func TestPauses(t *testing.T) {
 	var effects []effect
 	for _, name := range measured {
 		for range *kills {
+			if !strings.Contains(name, *only) {
+				break
+			}
 			effects = append(effects, s.inflict(faultOf(name), 2*time.Second, c.writers))
-			s.await("three nodes", func() bool { return s.alive() == len(s.nodes) })
+			s.await("all nodes", s.allAlive)
 			<-time.After(2 * time.Second)
 		}
 	}

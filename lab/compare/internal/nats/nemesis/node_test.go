@@ -26,10 +26,10 @@ type node struct {
 	http, bus, wire string // addresses
 	args            []string
 
-	cmd    *exec.Cmd     // nil: it does not run
-	asked  *atomic.Bool  // it was told to end
-	ended  chan struct{} // it has ended
-	frozen bool
+	cmd   *exec.Cmd     // nil: it does not run
+	asked *atomic.Bool  // it was told to end
+	ended chan struct{} // it has ended
+	begun time.Time     // when it was started last
 }
 
 func (n *node) url(path string) string { return "http://" + n.http + path }
@@ -49,6 +49,7 @@ func (s *site) run(n *node) {
 	if err := n.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	n.begun = time.Now()
 	n.asked, n.ended = new(atomic.Bool), make(chan struct{})
 	cmd, asked, ended := n.cmd, n.asked, n.ended
 	s.watching.Go(func() {
@@ -78,7 +79,7 @@ func (s *site) kill(n *node) {
 	n.asked.Store(true)
 	_ = n.cmd.Process.Kill()
 	<-n.ended
-	n.cmd, n.frozen = nil, false
+	n.cmd = nil
 }
 
 // end ends a node by SIGTERM, which it has to follow within its limit.
@@ -104,12 +105,10 @@ func (s *site) end(n *node) {
 
 func (s *site) freeze(n *node) {
 	_ = n.cmd.Process.Signal(syscall.SIGSTOP)
-	n.frozen = true
 }
 
 func (s *site) thaw(n *node) {
 	_ = n.cmd.Process.Signal(syscall.SIGCONT)
-	n.frozen = false
 }
 
 // client makes the requests of the test. Its connections are not kept, as a node may be stopped.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -160,16 +161,17 @@ func (s *site) leader() (leader *node) {
 	return leader
 }
 
-// alive returns the number of nodes that have told of themselves a moment ago.
-func (s *site) alive() (count int) {
+// isAlive reports whether a node has told a moment ago that it leads or follows.
+func (s *site) isAlive(n *node) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range s.beats {
-		if time.Since(b.at) < time.Second && (b.Role == cluster.Leader || b.Role == cluster.Follower) {
-			count++
-		}
-	}
-	return count
+	b := s.beats[n.name]
+	return n.cmd != nil && b.at.After(n.begun) && time.Since(b.at) < time.Second && (b.Role == cluster.Leader || b.Role == cluster.Follower)
+}
+
+// allAlive reports that of all nodes.
+func (s *site) allAlive() bool {
+	return !slices.ContainsFunc(s.nodes, func(n *node) bool { return !s.isAlive(n) })
 }
 
 // await waits until a condition holds.
@@ -189,18 +191,15 @@ func (s *site) awaitLeader() (leader *node) {
 	return leader
 }
 
-// follower returns a node that runs and does not lead, or nil.
+// follower waits for a node that follows, and returns it.
 func (s *site) follower() *node {
-	leader := s.awaitLeader()
+	s.t.Helper()
 	var others []*node
-	for _, n := range s.nodes {
-		if n != leader && n.cmd != nil {
-			others = append(others, n)
-		}
-	}
-	if len(others) == 0 {
-		return nil
-	}
+	s.await("a follower", func() bool {
+		leader := s.leader()
+		others = slices.DeleteFunc(slices.Clone(s.nodes), func(n *node) bool { return n == leader || !s.isAlive(n) })
+		return leader != nil && len(others) > 0
+	})
 	return others[s.random.IntN(len(others))]
 }
 

@@ -135,8 +135,11 @@ func (d *httpDoor) send(ctx context.Context, n *node, objects []string, t int64,
 	}
 	defer res.Body.Close()
 	var a answer
-	if err := json.NewDecoder(res.Body).Decode(&a); err != nil || res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %w", res.Status, err)
+	if res.StatusCode != http.StatusOK {
+		return errors.New(res.Status)
+	}
+	if err := json.NewDecoder(res.Body).Decode(&a); err != nil {
+		return err
 	}
 	return a.check(len(objects))
 }
