@@ -125,6 +125,9 @@ func (e *examination) counts() {
 		listed("sinks", len(e.other.sinks.Sinks))
 	}
 	listed("sources", len(e.other.sources))
+	if e.other.bus != nil {
+		listed("bridges", len(e.other.bus.Bridges))
+	}
 	if e.other.tunnel != nil {
 		listed("tunnel clients", len(e.other.tunnel.Clients))
 	}

@@ -61,6 +61,7 @@ type cli struct {
 	Ready     client.Ready     `cmd:"" group:"platform" help:"Ask a running platform whether it is ready, and answer by the exit code."`
 	Agent     agentCmd         `cmd:"" group:"platform" help:"Be the platform's edge: keep positions on disk, and deliver them over one connection."`
 	Cluster   clusterCmd       `cmd:"" group:"platform" help:"Run several platforms as one, over NATS servers."`
+	Migrate   migrateCmd       `cmd:"" group:"platform" help:"Take the state of a stopped platform into a cluster, or out of one."`
 
 	Fence      fenceCmd      `cmd:"" group:"service" help:"Serve the fences of a directory over the HTTP interface of gofence."`
 	Bus        busCmd        `cmd:"" group:"service" help:"Run the message broker: any NATS client connects to it."`

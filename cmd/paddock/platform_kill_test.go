@@ -32,6 +32,10 @@ func TestPlatformIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	within := 600 * time.Millisecond
+	if os.Getenv("PADDOCK_CLUSTER_URL") != "" { // the platform is the node of a cluster, which takes over
+		within = 4 * time.Second
+	}
 	seed := rand.Uint64()
 	t.Logf("%d kills, seed %d", kills, seed)
 	plan := killPlan{kills, rand.New(rand.NewPCG(seed, 0))}
@@ -51,7 +55,7 @@ func TestPlatformIsKilled(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var load sync.WaitGroup
 		load.Go(func() { s.Load(ctx) })
-		plan.pass(ctx, 600*time.Millisecond)
+		plan.pass(ctx, within)
 		_ = p.Process.Kill()
 		stop()
 		load.Wait()

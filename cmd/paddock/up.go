@@ -128,10 +128,11 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 	}
 	for {
 		err := serve(ctx, c, options, reloads, feed)
-		if !errors.Is(err, cluster.ErrReplaced) {
+		if !errors.Is(err, cluster.ErrReplaced) && !errors.Is(err, cluster.ErrBehind) {
 			return err
 		}
-		// Another node leads: this one starts again, as a follower.
+		// Another node leads: this one starts again, as a follower. If it is behind the log, its
+		// start loads a snapshot.
 	}
 }
 

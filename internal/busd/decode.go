@@ -21,11 +21,12 @@ type setters map[string]setter
 // decoder gives the keys of a file their meaning, and collects what it finds wrong:
 // an operator wants to see all of it at once.
 type decoder struct {
-	ignore   []string // keys of promisedKeys
-	section  bool     // of the platform's file: keys of the program alone are refused
-	dir      string   // of relative paths; "" = the process's
-	problems []error
-	warnings []string
+	ignore    []string     // keys of promisedKeys
+	section   bool         // of the platform's file: keys of the program alone are refused
+	dir       string       // of relative paths; "" = the process's
+	bridgesAt natsconf.Pos // of the key
+	problems  []error
+	warnings  []string
 }
 
 func (d *decoder) fail(at natsconf.Pos, format string, args ...any) {

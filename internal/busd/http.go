@@ -11,8 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"paddock/bus"
 	"paddock/bus/monitor"
+	"paddock/internal/busd/bridge"
 	"paddock/internal/netio/listen"
 )
 
@@ -77,9 +81,10 @@ type loaded struct {
 	tls *tls.Config // nil = none
 }
 
-// OpenMonitor listens where s has monitoring, and returns nil if it has none. At most 256
+// OpenMonitor listens where s has monitoring, and returns nil if it has none. /metrics has the
+// figures of bridges too. At most 256
 // connections are open at once; further ones wait in the accept queue.
-func OpenMonitor(server *bus.Server, s *Settings) (*Monitor, error) {
+func OpenMonitor(server *bus.Server, bridges *bridge.Set, s *Settings) (*Monitor, error) {
 	h := s.HTTP
 	scheme, port := "http", &h.Port
 	if h.TLSPort != 0 {
@@ -97,9 +102,16 @@ func OpenMonitor(server *bus.Server, s *Settings) (*Monitor, error) {
 	*port = door.listener.Addr().(*net.TCPAddr).Port
 	door.server = &http.Server{ReadHeaderTimeout: httpHeader, WriteTimeout: httpAnswer, IdleTimeout: httpAnswer, Handler: monitor.Handler(server, monitor.Options{
 		Host: h.Host, Port: h.Port, TLSPort: h.TLSPort, BasePath: h.BasePath,
-		Config: func() monitor.Loaded { return m.last.Load().Loaded },
+		Config: func() monitor.Loaded { return m.last.Load().Loaded }, Metrics: figures(server, bridges),
 	})}
 	return m, nil
+}
+
+// figures answers /metrics with the figures of the broker and its bridges.
+func figures(server *bus.Server, bridges *bridge.Set) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(monitor.Collector(server), bridges)
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 }
 
 // URL returns the address of the interface.
@@ -128,7 +140,7 @@ func (m *Monitor) Close() error { return m.door.close() }
 
 // openHTTP opens monitoring and profiles, if they are asked for.
 func (p *Program) openHTTP() (err error) {
-	if p.monitor, err = OpenMonitor(p.server, p.settings); err != nil {
+	if p.monitor, err = OpenMonitor(p.server, p.bridges, p.settings); err != nil {
 		return err
 	}
 	if m := p.monitor; m != nil {

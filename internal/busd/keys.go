@@ -15,6 +15,7 @@ func (s *Settings) apply(root *natsconf.Node) error {
 	maps.Copy(table, d.program(s))
 	d.fields(root, table)
 	d.admit(s, a)
+	d.connect(s)
 	s.Warnings = append(s.Warnings, d.warnings...)
 	return errors.Join(d.problems...)
 }

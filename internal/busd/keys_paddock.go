@@ -47,6 +47,7 @@ func (d *decoder) paddock(s *Settings, f *natsconf.Field) {
 		"deny":     d.patterns(&s.Bus.DenyPublish, false),
 		"prefixes": d.texts(&s.Bus.Prefixes),
 		"unix":     d.path(&s.Bus.Unix),
+		"bridges":  d.bridges(s),
 	}
 	if d.section {
 		table.with(d.elsewhere, "migrate_to") // there is no lame duck mode

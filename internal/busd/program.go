@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"paddock/bus"
+	"paddock/internal/busd/bridge"
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
 	"paddock/internal/process/notify"
@@ -53,6 +54,7 @@ type Program struct {
 	settings *Settings
 	log      *logSink
 	server   *bus.Server
+	bridges  *bridge.Set
 	monitor  *Monitor // nil = none
 	http     []*httpDoor
 	files    []string // paths of the pid file and the ports file, once they are there
@@ -98,6 +100,7 @@ func (p *Program) start() (err error) {
 	if p.server, err = bus.New(cfg); err != nil {
 		return err
 	}
+	p.bridges = bridge.New(p.server, p.log.Logger)
 	p.announce()
 	if err := p.openHTTP(); err != nil {
 		return p.fatal("Can't start monitoring: %w", err)
@@ -110,6 +113,9 @@ func (p *Program) start() (err error) {
 	}
 	if err := p.writePorts(); err != nil {
 		return p.fatal("Could not write ports file: %w", err)
+	}
+	if err := p.bridges.Apply(p.settings.Bridges, p.settings.Bus.DenyPublish); err != nil {
+		return p.fatal("Can't start bridges: %w", err)
 	}
 	p.log.Info("Server is ready")
 	p.tell(p.Manager.Ready(p.summary()))
@@ -232,6 +238,7 @@ func (p *Program) stop(ctx context.Context, signals <-chan os.Signal) error {
 
 func (p *Program) closeAll(ctx context.Context) error {
 	var err error
+	p.bridges.Close(ctx)
 	if p.server != nil {
 		err = p.server.Shutdown(ctx)
 	}

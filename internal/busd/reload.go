@@ -13,6 +13,9 @@ func (p *Program) reload() {
 		p.log.Error("Failed to reload server configuration: " + err.Error())
 		return
 	}
+	if err := p.bridges.Apply(next.Bridges, next.Bus.DenyPublish); err != nil {
+		p.log.Error(err.Error())
+	}
 	p.settings = next
 	p.monitor.Reloaded(next)
 	p.log.configure(next.Log)

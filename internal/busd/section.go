@@ -42,6 +42,7 @@ func ReadSection(entries []strictyaml.Entry, dir string) *Settings {
 	root := &natsconf.Node{Kind: natsconf.Map, Fields: tree.fields(entries)}
 	d.fields(root, sectionTable(d, s, a))
 	d.admit(s, a)
+	d.connect(s)
 	for _, problem := range d.problems {
 		if e, ok := errors.AsType[*natsconf.Error](problem); ok {
 			tree[e.Pos].Check(errors.New(e.Text))

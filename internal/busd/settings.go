@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"paddock/bus"
+	"paddock/internal/busd/bridge"
 )
 
 // Settings are everything that the program is told. A zero field means the default.
 type Settings struct {
 	Bus bus.Config
+
+	Bridges []bridge.Config // to other servers
 
 	HTTP    Monitoring
 	Profile int // port of /debug/pprof on loopback; 0 = none, -1 = any free port

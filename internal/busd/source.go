@@ -78,6 +78,7 @@ func (s *Settings) Resolve(fault func(key string, err error)) {
 	s.place()
 	s.secure()
 	s.limitOrigins()
+	s.checkBridges(fault)
 	if s.HTTP.Port != 0 && s.HTTP.TLSPort != 0 {
 		fault("https", fmt.Errorf("can't specify both HTTP (%d) and HTTPs (%d) ports", s.HTTP.Port, s.HTTP.TLSPort))
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/journal"
 )
@@ -37,6 +38,16 @@ func (p *Platform) Backup(ctx context.Context, w io.Writer, secrets bool) (err e
 	if err := p.journal.Checkpoint(files); err != nil {
 		return err
 	}
+	kept := ""
+	if secrets {
+		kept = secretsDir(p.cfg.Data.Dir)
+	}
+	return writeBackup(ctx, w, files, kept)
+}
+
+// writeBackup writes a backup of the files of a journal, and of secrets in a directory; "": none.
+// Secrets that are newer than the journal are right: see [nodeJournal].
+func writeBackup(ctx context.Context, w io.Writer, files, secrets string) error {
 	entries, err := os.ReadDir(files)
 	if err != nil {
 		return err
@@ -47,8 +58,8 @@ func (p *Platform) Backup(ctx context.Context, w io.Writer, secrets bool) (err e
 			return err
 		}
 	}
-	if secrets {
-		err := addFile(out, filepath.Join(secretsDir(p.cfg.Data.Dir), hooks.SecretsFile), "secrets/"+hooks.SecretsFile)
+	if secrets != "" {
+		err := addFile(out, filepath.Join(secrets, hooks.SecretsFile), "secrets/"+hooks.SecretsFile)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -82,8 +93,9 @@ func removeUnfinished(dir string) error {
 	return err
 }
 
-// Restore makes a data directory of a backup. The directory must have no journal, and for a backup
-// with secrets none of these. The error wraps ErrNoBackup if r is not a whole backup; nothing is
+// Restore makes a data directory of a backup, for a platform on its own, also of the backup of a
+// node of a cluster. The directory must have no journal, and for a backup with secrets none of
+// these. The error wraps ErrNoBackup if r is not a whole backup; nothing is
 // left then.
 func Restore(r io.Reader, dir string) (err error) {
 	to := JournalDir(dir)
@@ -100,27 +112,48 @@ func Restore(r io.Reader, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
-	files := JournalDir(unfinished)
-	if err := errors.Join(os.Mkdir(files, 0o700), os.Mkdir(secretsDir(unfinished), 0o700)); err != nil {
+	node := false
+	if err := unpack(r, unfinished, func(j *journal.Disk) error {
+		id, err := attached(j)
+		node = id != ""
+		return err
+	}); err != nil {
 		return err
 	}
-	if err := extract(r, unfinished); err != nil {
-		return err
-	}
-	j, err := journal.Open(journal.Options{Dir: files, ReadOnly: true}) // is it one?
-	if err == nil {
-		err = j.Close()
-	}
-	if errors.Is(err, journal.ErrNewer) {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoBackup, err)
+	if node {
+		if err := change(unfinished, detach); err != nil {
+			return err
+		}
 	}
 	if err := restoreSecrets(unfinished, dir); err != nil {
 		return err
 	}
-	return os.Rename(files, to)
+	return os.Rename(JournalDir(unfinished), to)
+}
+
+// unpack makes a data directory of a whole backup, durably, and calls f with its journal.
+func unpack(r io.Reader, dir string, f func(*journal.Disk) error) error {
+	files := JournalDir(dir)
+	if err := errors.Join(os.Mkdir(files, 0o700), os.Mkdir(secretsDir(dir), 0o700)); err != nil {
+		return err
+	}
+	if err := extract(r, dir); err != nil {
+		return err
+	}
+	if err := deliver.SyncDir(files); err != nil {
+		return err
+	}
+	j, err := journal.Open(journal.Options{Dir: files, ReadOnly: true}) // is it one?
+	if errors.Is(err, journal.ErrNewer) {
+		return err
+	}
+	if err == nil {
+		err = errors.Join(f(j), j.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoBackup, err)
+	}
+	return nil
 }
 
 // restoreSecrets moves the secrets of a backup into a data directory, if it has any.

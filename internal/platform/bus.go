@@ -12,6 +12,7 @@ import (
 
 	"paddock/bus"
 	"paddock/internal/busd"
+	"paddock/internal/busd/bridge"
 	"paddock/internal/netio/listen"
 	"paddock/internal/platform/busapi"
 	"paddock/internal/process/config"
@@ -162,6 +163,25 @@ func (p *Platform) startBus(context.Context) error {
 	p.secureBus = s.Bus.TLS != nil && !s.Bus.TLS.AllowNonTLS
 	p.keys.OnChange(p.judgeBus)
 	registerBus(p.registry, p.bus)
+	p.bridges = bridge.New(p.bus, p.log)
+	p.registry.MustRegister(p.bridges)
+	return nil
+}
+
+// openBridges connects the bus to other servers, once everything that subscribes here has done so.
+func (p *Platform) openBridges(context.Context) error {
+	p.busNow.mu.Lock()
+	defer p.busNow.mu.Unlock()
+	s, _, err := p.busConfig(p.busNow.config, p.busNow.file)
+	if err != nil {
+		return err
+	}
+	return p.bridges.Apply(s.Bridges, s.Bus.DenyPublish)
+}
+
+// closeBridges sends what waits for other servers.
+func (p *Platform) closeBridges(ctx context.Context) error {
+	p.bridges.Close(ctx)
 	return nil
 }
 
@@ -198,6 +218,9 @@ func (p *Platform) reloadBus(cfg *config.Config, file *busd.Settings) error {
 	}
 	p.busNow.config, p.busNow.file = cfg, file
 	p.monitor.Reloaded(next)
+	if err := p.bridges.Apply(next.Bridges, next.Bus.DenyPublish); err != nil {
+		p.log.Error("a part of the bus is not in use", "error", err)
+	}
 	for _, w := range next.Warnings {
 		p.log.Warn(w)
 	}
@@ -239,7 +262,7 @@ func (p *Platform) openMonitor(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.monitor, err = busd.OpenMonitor(p.bus, s); err != nil {
+	if p.monitor, err = busd.OpenMonitor(p.bus, p.bridges, s); err != nil {
 		return p.listenError(monitorKey(p.busNow.config), err)
 	}
 	if p.monitor != nil {
@@ -276,5 +299,7 @@ func (p *Platform) BusURL() string {
 
 // busOverview returns the state of the bus for the dashboard.
 func (p *Platform) busOverview(find string, most int) any {
-	return busapi.NewOverview(p.bus, find, most)
+	o := busapi.NewOverview(p.bus, find, most)
+	o.Bridges = busapi.BridgeLines(p.bridges.States())
+	return o
 }

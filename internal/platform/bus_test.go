@@ -61,7 +61,7 @@ func (s *busSite) write(section string) {
 // load reads the file as `paddock up` does.
 func (s *busSite) load() (cfg *config.Config, file *busd.Settings, err error) {
 	cfg, err = config.Load(config.Sources{
-		File: filepath.Join(s.dir, "paddock.yaml"), Environ: []string{"RED_PASSWORD=1234"},
+		File: filepath.Join(s.dir, "paddock.yaml"), Environ: []string{"RED_PASSWORD=1234", "HQ_TOKEN=5678"},
 		Extras: map[string]config.Extra{"bus": platform.BusKeys(&file, s.dir)},
 	})
 	if err == nil {
@@ -453,7 +453,7 @@ func TestDocumentedBusSections(t *testing.T) {
 		}
 		writeOver(t, filepath.Join(s.dir, "paddock.yaml"), "bus:\n"+section)
 		cfg, file, err := s.load()
-		if err != nil || file == nil || !cfg.Bus.Users || len(file.Bus.Users) != 2 || file.Bus.TLS == nil || file.Bus.WebSocket == nil || file.HTTP.TLSPort != 8222 || len(file.Warnings) > 0 {
+		if err != nil || file == nil || !cfg.Bus.Users || len(file.Bus.Users) != 2 || file.Bus.TLS == nil || file.Bus.WebSocket == nil || file.HTTP.TLSPort != 8222 || len(file.Bridges) != 1 || file.Bridges[0].Token != "5678" || len(file.Warnings) > 0 {
 			t.Errorf("%s: %v, %+v", name, err, file)
 		}
 	}

@@ -4,23 +4,30 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/cluster"
+	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/journal/streamlog"
 	"paddock/internal/process/config"
 )
@@ -35,7 +42,9 @@ const leaveTimeout = 600 * time.Millisecond
 // member is this platform as a node of a cluster.
 type member struct {
 	conn    *nats.Conn
+	log     *streamlog.Log
 	node    *cluster.Node
+	roots   *x509.CertPool // of the other nodes; nil: the system's
 	forward *cluster.Forwarder
 
 	ctx     context.Context // ends when the node leaves
@@ -44,6 +53,8 @@ type member struct {
 	failed  chan error     // of the node
 	leading chan struct{}  // closed when the node is the leader
 	stop    func()         // stops to answer followers
+
+	written, failures, snapshotBytes atomic.Uint64 // see snapshotMetrics
 }
 
 // ConnectCluster connects to the servers of a cluster. It waits for them until ctx ends.
@@ -126,7 +137,7 @@ func prefixOf(c *config.Cluster) string { return "pdk." + c.Name }
 func LogOf(c *config.Cluster) streamlog.Config {
 	return streamlog.Config{
 		Stream:  "PADDOCK_" + strings.ToUpper(c.Name),
-		Subject: prefixOf(c) + ".log", Copies: prefixOf(c) + ".copies",
+		Subject: prefixOf(c) + ".log", Copies: prefixOf(c) + ".copies", Snapshots: prefixOf(c) + ".snapshots",
 	}
 }
 
@@ -141,65 +152,45 @@ func nodeName(c *config.Cluster) string {
 	return name
 }
 
-// joinCluster opens the log of the cluster, whose entries go to the journal and the pipeline once
-// the node runs.
-func (p *Platform) joinCluster(ctx context.Context) error {
+// joinCluster opens the log of the cluster, if there is one. Its entries go to the journal and the
+// pipeline once the node runs. open opens the journal again, which may be another one by then.
+func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	c := &p.cfg.Cluster
+	if !c.On() {
+		return p.refuseNode()
+	}
 	waiting, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := ConnectCluster(waiting, c, p.log)
 	if err != nil {
 		return p.cfg.Failure("cluster.url", err)
 	}
-	log, err := streamlog.Open(waiting, conn, LogOf(c))
-	if err != nil {
-		conn.Close()
+	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
+	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
+	p.member = m
+	if m.roots, err = deliver.Roots(c.RootCA); err != nil {
+		return p.cfg.Fault("cluster.root_ca", err)
+	}
+	if m.log, err = streamlog.Open(waiting, conn, LogOf(c)); err != nil {
 		if errors.Is(err, streamlog.ErrNoStream) {
 			err = fmt.Errorf("%w: paddock cluster init makes it", err)
 		}
 		return p.cfg.Failure("cluster.url", err)
 	}
-	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
-	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
+	if err := p.catchUp(ctx, open); err != nil {
+		return err
+	}
 	m.node, err = cluster.Join(m.ctx, cluster.Options{
-		Conn: conn, Log: log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: prefixOf(c), Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
+		Conn: conn, Log: m.log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: prefixOf(c), Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
-		Changed: p.takeChanged, Lead: p.lead,
+		Changed: p.takeChanged, Lead: p.lead, Unfit: func() string { return p.pipeline.Refusing() },
 	})
 	if err != nil {
-		m.close()
 		return err
 	}
 	m.forward = cluster.NewForwarder(m.ctx, m.node, func() *ingest.Pipeline { return p.pipeline })
-	p.member, p.shared = m, m.node.Journal()
+	p.sessionKey = logSecret(m.log.ID)
 	p.registry.MustRegister(cluster.NewCollector(m.status))
-	if err := p.adoptLog(log.ID); err != nil {
-		m.close()
-		return err
-	}
-	return nil
-}
-
-// logName is the value of a node's journal with the id of the log that it belongs to.
-const logName = "cluster/log"
-
-// adoptLog makes the journal one of the log with this id. One of another log, or of a platform on
-// its own, is refused.
-func (p *Platform) adoptLog(id string) error {
-	known, err := p.journal.Get(logName)
-	switch {
-	case errors.Is(err, journal.ErrNotFound):
-		if _, newest := p.journal.Bounds(); newest > 0 {
-			return p.cfg.Fault("data.dir", errors.New("it is that of a platform on its own: use an empty directory; paddock migrate takes its state into the cluster"))
-		}
-		p.sessionKey = logSecret(id)
-		return p.journal.Put(journal.Value{Name: logName, Bytes: []byte(id)}, journal.Value{Name: "epoch", Bytes: []byte(id[:12])})
-	case err != nil:
-		return err
-	case string(known) != id:
-		return p.cfg.Fault("data.dir", errors.New("it is that of a node of another cluster: use an empty directory"))
-	}
-	p.sessionKey = logSecret(id)
 	return nil
 }
 
@@ -225,8 +216,9 @@ func (p *Platform) ownURL() string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// openMember takes part in the cluster until the node leaves or fails.
-func (p *Platform) openMember(context.Context) (err error) {
+// openMember takes part in the cluster until the node leaves or fails. It returns once the node has
+// caught up with the log: what was acknowledged before is known here when the doors open.
+func (p *Platform) openMember(ctx context.Context) (err error) {
 	m := p.member
 	if m == nil {
 		return nil
@@ -240,6 +232,15 @@ func (p *Platform) openMember(context.Context) (err error) {
 			m.failed <- err
 		}
 	})
+	begun := time.Now()
+	select {
+	case <-m.node.CaughtUp():
+	case err := <-m.failed:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	p.log.Info("caught up with the log of the cluster", "sets", p.catalog.Len(), "objects", p.Objects(), "events", p.events.Latest(), "took", time.Since(begun))
 	return nil
 }
 
@@ -254,6 +255,14 @@ func (p *Platform) watchMember(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// stopClaims lets this node become the leader no more, as it ends.
+func (p *Platform) stopClaims(context.Context) error {
+	if p.member != nil {
+		p.member.node.Leave()
+	}
+	return nil
 }
 
 // leaveCluster tells the other nodes that this one leads no more. What was accepted is applied by
@@ -290,7 +299,10 @@ func (m *member) close() {
 // takeChanged takes over values that the leader has changed.
 func (p *Platform) takeChanged(names []string) {
 	for _, name := range names {
-		if name == keysName && p.keys != nil {
+		switch {
+		case strings.HasPrefix(name, audit.Prefix) && p.audit != nil:
+			p.audit.Changed()
+		case name == keysName && p.keys != nil:
 			if err := p.keys.Reload(); err != nil {
 				p.log.Error("the keys of the cluster are not in use", "error", err)
 			}
@@ -306,7 +318,7 @@ func (p *Platform) lead() error {
 	}
 	p.book.SetDefault(preset) // that of the leader holds
 	p.pipeline.Lead()
-	if err := p.pipeline.Settle(); err != nil {
+	if err := p.pipeline.Settle(); err != nil && p.pipeline.Refusing() == "" {
 		return err
 	}
 	if err := errors.Join(p.audit.Reload(), p.keys.Reload()); err != nil {
@@ -319,6 +331,24 @@ func (p *Platform) lead() error {
 	}
 	close(p.member.leading)
 	return errors.Join(p.hooks.Begin(), p.sinks.Begin())
+}
+
+// toLeader returns what makes requests to other nodes, or nil for the default.
+func (p *Platform) toLeader() http.RoundTripper {
+	if p.member == nil || p.member.roots == nil {
+		return nil
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: p.member.roots}
+	return t
+}
+
+// ownJournal returns the journal of this process, for the pipeline.
+func (p *Platform) ownJournal() journal.Journal {
+	if p.member != nil {
+		return p.member.node.Own()
+	}
+	return p.journal
 }
 
 // nodeJournal is the journal of a node of a cluster, without the secrets of webhooks: they are in
@@ -365,6 +395,25 @@ func (p *Platform) secrets() hooks.Secrets {
 	}
 	return sharedSecrets{p.fileSecrets(), p.shared}
 }
+
+// asker returns what passes requests about rules to the node that makes changes, or nil where there
+// is one node.
+func (p *Platform) asker() busapi.Asker {
+	m := p.member
+	if m == nil {
+		return nil
+	}
+	return func(ctx context.Context, request []byte) (answer []byte, elsewhere bool, err error) {
+		if p.pipeline.Role() == ingest.Leader {
+			return nil, false, nil
+		}
+		answer, err = m.node.Ask(ctx, rulesKind, request)
+		return answer, true, err
+	}
+}
+
+// rulesKind is the kind of requests about rules between nodes.
+const rulesKind = "rules"
 
 // leader returns what tells which node makes changes, or nil where there is one node.
 func (p *Platform) leader() func() (url string, here bool) {

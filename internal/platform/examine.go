@@ -26,7 +26,7 @@ func (p *Platform) openExamination(context.Context) error {
 		},
 		BusPending: func() int64 { return cmp.Or(p.busSettings().MaxPending, bus.DefaultMaxPending) },
 		Data:       p.cfg.Data.Dir, MinFree: int64(p.cfg.Journal.MinFree), Files: p.files,
-		Journal: p.journal, History: p.history, Hooks: p.hooks, Sinks: p.sinks, Sources: p.sources, SetFiles: p.setFiles(),
+		Journal: p.journal, History: p.history, Hooks: p.hooks, Sinks: p.sinks, Sources: p.sources, Bridges: p.bridges.States, SetFiles: p.setFiles(),
 		Cluster: p.clusterStatus(), Certificates: p.certificates, Addresses: p.addresses(),
 	}
 	if p.tunnel != nil {

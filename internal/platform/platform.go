@@ -32,6 +32,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/internal/busd"
+	"paddock/internal/busd/bridge"
 	"paddock/internal/manual"
 	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/listen"
@@ -140,6 +141,7 @@ type Platform struct {
 	bus          *bus.Server
 	busNow       busSource
 	secureBus    bool          // clients of the bus need TLS
+	bridges      *bridge.Set   // of the bus
 	monitor      *busd.Monitor // of the bus; nil: none
 	files        int           // that the process may open; 0: unknown
 	events       *events.Log
@@ -208,6 +210,7 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "history", Run: p.followHistory, Drain: p.closeHistory},
 		{Name: "sets", Start: p.loadSets, Run: p.followSets},
 		{Name: "bus", Start: p.startBus, Drain: func(ctx context.Context) error { return p.bus.Shutdown(ctx) }},
+		{Name: "bridges", Drain: p.closeBridges},
 		{Name: "bus monitoring", Start: p.openMonitor, Run: p.serveMonitor, Drain: p.closeMonitor},
 		{Name: "wire", Drain: p.awaitWire},
 		{Name: "http", Drain: p.awaitHTTP},
@@ -216,11 +219,13 @@ func (p *Platform) AddTo(g *lifecycle.Group) {
 		{Name: "cluster", Drain: p.leaveCluster},
 		{Name: "events", Drain: func(context.Context) error { p.events.End(); return nil }},
 		{Name: "ingest", Start: p.startIngest, Run: p.tendJournal, Drain: p.drainIngest},
-		{Name: "node", Start: p.openMember, Run: p.watchMember},
+		{Name: "node", Start: p.openMember, Run: p.watchMember, Drain: p.stopClaims},
+		{Name: "snapshots", Run: p.writeSnapshots},
 		{Name: "expiry", Run: p.expireFences},
 		{Name: "wire door", Start: p.openWire, Run: p.serveWire, Drain: p.closeWire},
 		{Name: "wire tickets", Run: p.rotateTickets},
 		{Name: "doors", Start: p.openDoors, Run: p.serveHTTP, Drain: p.closeDoors},
+		{Name: "bridges", Start: p.openBridges},
 		{Name: "sources", Start: p.openSources, Run: p.runSources, Drain: p.closeSources},
 		{Name: "settings", Run: p.followFile}, // of all services above
 		{Name: "examination", Start: p.openExamination, Run: p.followTrend},
@@ -339,7 +344,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Leader: p.leader(), Cluster: p.clusterStatus(), CatchingUp: p.catchingUp(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
+		Tunnel: p.overview(), Leader: p.leader(), ToLeader: p.toLeader(), Cluster: p.clusterStatus(), CatchingUp: p.catchingUp(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {
@@ -356,9 +361,14 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	}
 	p.ruleRequests, err = busapi.OpenRules(p.bus.Local("rules"), &ruleapi.Rules{
 		Book: p.book, Catalog: p.catalog, Refusing: p.pipeline.Refusing, Settle: p.pipeline.Settle, From: "bus", Audit: p.audit,
-	}, p.keys, int(p.cfg.Bus.MaxPayload))
+	}, p.keys, int(p.cfg.Bus.MaxPayload), p.asker())
 	if err != nil {
 		return errors.Join(err, p.search.Close(), p.positions.Close(), p.listener.Close())
+	}
+	if p.member != nil {
+		if err := p.member.node.Answer(rulesKind, p.pipeline, p.ruleRequests.Answer); err != nil {
+			return errors.Join(err, p.ruleRequests.Close(ctx), p.search.Close(), p.positions.Close(), p.listener.Close())
+		}
 	}
 	registerRequests(p.registry, p.search, p.ruleRequests)
 	p.server = httpapi.NewServer(p.api, p.log)

@@ -13,6 +13,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/history/export"
@@ -21,6 +22,7 @@ import (
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/views"
+	"paddock/internal/process/config"
 )
 
 // exitJournal is the exit code of a process whose journal cannot be written or read. Another start
@@ -50,7 +52,11 @@ func (p *Platform) openState(ctx context.Context) error {
 		Track:   options,
 		Metrics: ingest.NewMetrics(p.registry), Logger: p.log,
 		Congested: func() bool { return p.congested() },
-		Failed:    func(err error) { p.broken <- err },
+		Failed: func(err error) {
+			if !errors.Is(err, cluster.ErrReplaced) { // which ends the node
+				p.broken <- err
+			}
+		},
 	}
 	limits := &p.cfg.Limits
 	dir := p.cfg.Data.Dir
@@ -71,6 +77,9 @@ func (p *Platform) openState(ctx context.Context) error {
 	err = p.restore(ctx, &cfg, dir)
 	p.book.SetDefault(preset) // the last run may have had another one
 	if err != nil {
+		if _, ok := errors.AsType[*config.Error](err); ok {
+			return err // it names its setting
+		}
 		if errors.Is(err, journal.ErrLocked) || errors.Is(err, os.ErrPermission) {
 			return p.cfg.Failure("data.dir", err)
 		}
@@ -118,27 +127,37 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	if open == nil {
 		open = journal.Open
 	}
-	p.journal, err = open(journal.Options{
-		Dir: JournalDir(dir), Logger: p.log, NoSync: p.cfg.Cluster.On(), Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
-		Fatal: func(err error) {
-			p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
-			os.Exit(exitJournal)
-		},
-	})
-	if err != nil {
+	openJournal := func() (err error) {
+		p.journal, err = open(journal.Options{
+			Dir: JournalDir(dir), Logger: p.log, NoSync: p.cfg.Cluster.On(), Appended: func(d time.Duration) { appended.Observe(d.Seconds()); p.syncs.Add(d) },
+			Fatal: func(err error) {
+				p.log.Error("the journal has failed: mend the disk, then start again", "error", err)
+				os.Exit(exitJournal)
+			},
+		})
+		return err
+	}
+	if err := openJournal(); err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if err == nil {
+			return
+		}
+		if p.member != nil {
+			p.member.close()
+		}
+		if p.journal != nil {
 			err = errors.Join(err, p.journal.Close())
 		}
 	}()
+	if err := p.joinCluster(ctx, openJournal); err != nil {
+		return err
+	}
 	p.shared = p.journal
-	if p.cfg.Cluster.On() {
-		if err := p.joinCluster(ctx); err != nil {
-			return err
-		}
-		cfg.Replica, cfg.Forward, cfg.Append = true, p.member.forward, p.shared.Append
+	if p.member != nil {
+		p.shared = p.member.node.Journal()
+		cfg.Replica, cfg.Forward, cfg.Append, cfg.Now = true, p.member.forward, p.shared.Append, p.member.node.Now
 	}
 	if p.audit, err = audit.Open(p.shared); err != nil {
 		return err
@@ -160,7 +179,7 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	if cfg.Run, err = events.Run(p.journal); err != nil {
 		return err
 	}
-	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.journal, p.views, p.neededRecord, p.history
+	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.ownJournal(), p.views, p.neededRecord, p.history
 	if p.pipeline, err = ingest.Open(*cfg); err != nil {
 		return err
 	}
@@ -168,9 +187,13 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	if err != nil {
 		return err
 	}
+	if p.member != nil {
+		p.events.Share()
+	}
 	p.registry.MustRegister(appended)
 	registerJournal(p.registry, p.journal, p.pipeline, p.events, len(losses))
 	registerHistory(p.registry, p.journal, p.history)
+	p.registry.MustRegister(snapshotCollector{p.member})
 	return nil
 }
 

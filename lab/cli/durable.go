@@ -25,8 +25,9 @@ type durableCmd struct {
 	Window   int           `placeholder:"N" default:"2" help:"Batches of a connection that are sent and not acknowledged (default ${default})."`
 	Recover  []int         `placeholder:"N" default:"10000,100000,1000000" help:"Kill platforms that know so many objects, and start them again; 0 leaves that out (default ${default})."`
 
+	Bus     string `placeholder:"URL" help:"NATS servers with the log of a cluster, from paddock cluster init: its only node is measured too."`
 	Peer    string `type:"path" placeholder:"FILE" help:"The program tile38-server (default that of PATH, if it is there)."`
-	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor time of the platform with a journal, of the first round."`
+	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor time of the first round: of the node with --bus, else of the platform with a journal."`
 	JSON    bool   `name:"json" help:"Print the report as an object."`
 	Summary string `type:"path" placeholder:"FILE" help:"Write the report to this file besides, as docs/results keeps it."`
 	Quiet   bool   `short:"q" help:"Show nothing while it runs."`
@@ -138,7 +139,7 @@ func (b *durableCmd) Run(ctx context.Context, c *Console) (err error) {
 
 	o := durable.Options{
 		Program: program, Dir: dir, Sets: sets, Rounds: b.Rounds, Duration: b.Duration, Objects: b.Objects, Conns: b.Conns,
-		Batch: b.Batch, Window: b.Window, Recovery: b.Recover, Peer: b.Peer, Profile: b.Profile, Progress: c.Stderr,
+		Batch: b.Batch, Window: b.Window, Recovery: b.Recover, Bus: b.Bus, Peer: b.Peer, Profile: b.Profile, Progress: c.Stderr,
 	}
 	if b.Quiet {
 		o.Progress = io.Discard

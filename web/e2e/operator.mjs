@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { desk, openPage } from "./browser.mjs";
@@ -23,6 +24,7 @@ export const depots = { type: "FeatureCollection", features: [feature("d-3", rin
 export async function startOperator() {
   const directory = await mkdtemp(path.join(tmpdir(), "paddock-pages-"));
   const at = (name) => path.join(directory, name);
+  const other = await startOtherBus();
   await mkdir(at("sets"));
   await writeFile(at("sets/depots.geojson"), JSON.stringify(depots));
   await writeFile(at("sets/broken.geojson"), '{"type":"Feature');
@@ -34,6 +36,11 @@ export async function startOperator() {
     - {name: operator, verbs: [admin], sha256: ${digest(admin)}}
     - {name: viewer, verbs: [events:read, objects:read, lookup], sha256: ${digest(viewer)}}
 webhooks: {allow: [127.0.0.0/8]}
+bus:
+  paddock:
+    bridges:
+      - {name: hq, urls: "nats://127.0.0.1:${other.address().port}", import: [cmd.>], export: [chat.>]}
+      - {name: site, urls: "nats://127.0.0.1:1", import: [site.>]}
 sinks:
   - {id: archive, sets: [depots], file: {path: ${at("events.ndjson")}}}
 `,
@@ -41,6 +48,7 @@ sinks:
   const receiver = await startReceiver();
   const server = await startKept({ file: at("paddock.yaml"), sets: at("sets"), data: at("data") }).catch((error) => {
     receiver.close();
+    other.close();
     throw error;
   });
   const stand = {
@@ -71,10 +79,25 @@ sinks:
     async stop() {
       await server.stop();
       receiver.close();
+      other.close();
       await rm(directory, { recursive: true });
     },
   };
   return stand;
+}
+
+/** A NATS server for a bridge: it greets, answers PING, and takes what comes. */
+async function startOtherBus() {
+  const server = net.createServer((socket) => {
+    socket.on("error", () => {});
+    socket.write('INFO {"server_id":"OTHER","proto":1,"headers":true,"max_payload":1048576}\r\n');
+    socket.on("data", (piece) => {
+      if (piece.includes("PING\r\n")) socket.write("PONG\r\n");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
 }
 
 /** A receiver of webhooks, whose status the test chooses. */

@@ -427,6 +427,8 @@ describe("the pages of the services", () => {
         await page.locator(".figure").filter({ hasText: "connections" }).getByText("1", { exact: true }).waitFor();
         await page.getByLabel("Find a connection").fill("");
         await row(page, "positions").getByText("in the process").waitFor();
+        await row(page, "hq").getByText(/^connected for /).waitFor();
+        await row(page, "site").getByText(/refused/).waitFor();
         await look(page, "bus");
       });
     } finally {

@@ -19,7 +19,8 @@ interface Schema {
 const compared = [
   "SetInfo", "SetList", "Finding", "Membership", "Pending", "Policy", "SetPolicy", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "CountEventData", "NearEventData", "FenceEvent",
   "SampledObject", "SampledPage", "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
-  "Cluster", "ClusterNode", "ClusterLog", "ClusterCounters", "Bus", "BusFigures", "BusPrefix", "BusSubject", "BusClosed", "BusConnection", "Wire", "WireFigures", "WireConnection",
+  "Cluster", "ClusterNode", "ClusterLog", "ClusterCounters",
+  "Bus", "BusFigures", "BusPrefix", "BusSubject", "BusClosed", "BusConnection", "BusBridge", "Wire", "WireFigures", "WireConnection",
   "Webhook", "WebhookState", "ShownWebhook", "Attempt", "Sink", "Key", "Change", "Door", "Rule", "RuleList", "ChangedRule", "DryRunResult", "SetSource",
 ];
 

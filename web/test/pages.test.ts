@@ -9,6 +9,7 @@ const { findingPlace, indexText, mapAddress, parseJSON, policyOf } = await impor
 const { dayOf, expiryOf, keyState, scopeText, splitNames } = await import("../src/model/keys");
 const { hostOf, newSecret, outcomeText, selectsText, stateWord, webhookForm, webhookOf } = await import("../src/model/webhooks");
 const { appSetup, isLocal, qrPath, sourceText } = await import("../src/model/devices");
+const { bridgeState, droppedMessages, droppedText } = await import("../src/model/bridges");
 const { Meter } = await import("../src/model/meter");
 const { pageAt, pages } = await import("../src/nav/pages");
 
@@ -129,5 +130,16 @@ describe("the meter", () => {
     expect([meter.of("a"), meter.of("b")]).toEqual([10, NaN]);
     meter.add(500, new Map([["a", 1]]));
     expect(meter.of("a")).toBeNaN();
+  });
+});
+
+describe("bridges", () => {
+  it("are connected, or have a reason", () =>
+    expect([{ connected: true, age_ms: 61_000 }, { connected: false, age_ms: 0 }, { connected: false, age_ms: 0, error: "refused" }].map(bridgeState)).toEqual(["connected for 1 min 1 s", "connects", "refused"]));
+
+  it("count what they drop, without the loops that they end", () => {
+    const bridge = { dropped_in: { loop: 7, denied: 1 }, dropped_out: { full: 1200 } };
+    expect(droppedMessages(bridge)).toBe(1201);
+    expect(droppedText(bridge)).toBe("in, loop: 7\nin, denied: 1\nout, full: 1,200");
   });
 });

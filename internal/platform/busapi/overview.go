@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paddock/bus"
+	"paddock/internal/busd/bridge"
 )
 
 const (
@@ -27,6 +28,7 @@ type Overview struct {
 	Closed         []ClosedLine     `json:"closed"`   // by reason; one that never occurred is absent
 	Connections    []ConnectionLine `json:"connections"`
 	ConnectionsAll int              `json:"connections_all"` // that match, of which Connections are the first
+	Bridges        []BridgeLine     `json:"bridges"`
 }
 
 // Figures holds the counts of the whole bus.
@@ -84,12 +86,58 @@ type ConnectionLine struct {
 	Subjects      []string `json:"subjects"` // of the first of these
 }
 
-// NewOverview returns the figures of a bus, and at most most of the connections in whose name,
-// user, address or library find occurs, in any case.
+// BridgeLine is a connection to another server. Counts are those since its start.
+type BridgeLine struct {
+	Name        string `json:"name"`
+	Connected   bool   `json:"connected"`
+	URL         string `json:"url,omitempty"`   // of the server that is connected, without secrets
+	AgeMS       int64  `json:"age_ms"`          // of the connection; 0: there is none
+	Error       string `json:"error,omitempty"` // why there is no connection
+	Connects    uint64 `json:"connects"`
+	Waiting     int64  `json:"waiting_bytes"` // for the other server
+	MessagesIn  uint64 `json:"messages_in"`   // published here
+	MessagesOut uint64 `json:"messages_out"`  // published there
+	BytesIn     uint64 `json:"bytes_in"`
+	BytesOut    uint64 `json:"bytes_out"`
+
+	DroppedIn  map[string]uint64 `json:"dropped_in"` // by reason; one that never occurred is absent
+	DroppedOut map[string]uint64 `json:"dropped_out"`
+}
+
+// BridgeLines returns the bridges of a bus.
+func BridgeLines(states []bridge.State) []BridgeLine {
+	now := time.Now()
+	lines := make([]BridgeLine, len(states))
+	for i := range states {
+		s := &states[i]
+		lines[i] = BridgeLine{
+			Name: s.Name, Connected: s.Connected, URL: s.URL, Error: s.Fault, Connects: s.Connects, Waiting: s.Waiting,
+			MessagesIn: s.In.Messages, MessagesOut: s.Out.Messages, BytesIn: s.In.Bytes, BytesOut: s.Out.Bytes,
+			DroppedIn: dropped(&s.In), DroppedOut: dropped(&s.Out),
+		}
+		if s.Connected {
+			lines[i].AgeMS = now.Sub(s.Since).Milliseconds()
+		}
+	}
+	return lines
+}
+
+func dropped(t *bridge.Traffic) map[string]uint64 {
+	m := map[string]uint64{}
+	t.Drops(func(why bridge.Reason, n uint64) {
+		if n > 0 {
+			m[why.String()] = n
+		}
+	})
+	return m
+}
+
+// NewOverview returns the figures of a bus without bridges, and at most most of the connections in
+// whose name, user, address or library find occurs, in any case.
 func NewOverview(s *bus.Server, find string, most int) *Overview {
 	now, stats := time.Now(), s.Stats()
 	o := &Overview{
-		T: now.UnixMilli(), Prefixes: []PrefixLine{}, Subjects: []SubjectLine{}, Closed: []ClosedLine{}, Connections: []ConnectionLine{},
+		T: now.UnixMilli(), Prefixes: []PrefixLine{}, Subjects: []SubjectLine{}, Closed: []ClosedLine{}, Connections: []ConnectionLine{}, Bridges: []BridgeLine{},
 		Figures: Figures{
 			Connections: stats.Connections, Opened: stats.TotalConnections, Subscriptions: stats.Subscriptions,
 			MessagesIn: stats.InMsgs, MessagesOut: stats.OutMsgs, BytesIn: stats.InBytes, BytesOut: stats.OutBytes,

@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"paddock/bus"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/httpapi/etag"
+	"paddock/internal/platform/journal"
 	"paddock/internal/platform/rulebook/ruleapi"
 	"paddock/internal/platform/subjects"
 	"paddock/internal/process/keyring"
@@ -45,18 +47,30 @@ type Rules struct {
 	local   *bus.Local
 	sub     *bus.Subscription
 	limit   int
-	waiting chan bus.Msg
+	leader  Asker // nil: this node makes all changes
+	waiting chan rulesRequest
 	end     chan struct{} // closed by Close
 	ended   chan struct{} // closed by run
 
 	requests, refused atomic.Uint64
 }
 
-// OpenRules begins to answer. A message has at most maxPayload bytes.
-func OpenRules(local *bus.Local, rules *ruleapi.Rules, keys *keyring.Ring, maxPayload int) (*Rules, error) {
+// rulesRequest is a request that waits for its turn.
+type rulesRequest struct {
+	bus.Msg
+	respond func(header, body []byte) error
+}
+
+// Asker passes a request to the node that makes changes, and returns its answer, unless this is
+// that node.
+type Asker func(ctx context.Context, request []byte) (answer []byte, elsewhere bool, err error)
+
+// OpenRules begins to answer. A message has at most maxPayload bytes. Without leader all requests
+// are answered here.
+func OpenRules(local *bus.Local, rules *ruleapi.Rules, keys *keyring.Ring, maxPayload int, leader Asker) (*Rules, error) {
 	d := &Rules{
-		rules: rules, keys: keys, local: local, limit: maxPayload,
-		waiting: make(chan bus.Msg, maxWaitingRules), end: make(chan struct{}), ended: make(chan struct{}),
+		rules: rules, keys: keys, local: local, limit: maxPayload, leader: leader,
+		waiting: make(chan rulesRequest, maxWaitingRules), end: make(chan struct{}), ended: make(chan struct{}),
 	}
 	var err error
 	if d.sub, err = subscribe(local, RulesSubjects, d.take); err != nil {
@@ -90,11 +104,16 @@ func (d *Rules) take(msgs []bus.Msg) {
 			continue
 		}
 		m.Header, m.Data = slices.Clone(m.Header), slices.Clone(m.Data)
-		select {
-		case d.waiting <- m:
-		default:
-			d.refuse(&m, http.StatusServiceUnavailable, errors.New("too many requests about rules wait for their answers"))
-		}
+		d.enter(rulesRequest{m, func(header, body []byte) error { return d.local.Publish(m.Reply, "", header, body) }})
+	}
+}
+
+// enter lists a request, or refuses it if too many wait.
+func (d *Rules) enter(r rulesRequest) {
+	select {
+	case d.waiting <- r:
+	default:
+		d.refuse(&r, http.StatusServiceUnavailable, errors.New("too many requests about rules wait for their answers"))
 	}
 }
 
@@ -139,8 +158,17 @@ func (d *Rules) refuseWaiting() {
 	}
 }
 
-func (d *Rules) answer(m *bus.Msg) {
-	body, tag, err := d.do(m)
+func (d *Rules) answer(m *rulesRequest) {
+	if answer, elsewhere, err := d.pass(&m.Msg); elsewhere {
+		if err == nil {
+			err = m.respond(answer.Header, answer.Data)
+		}
+		if err != nil {
+			d.refuse(m, http.StatusServiceUnavailable, err)
+		}
+		return
+	}
+	body, tag, err := d.do(&m.Msg)
 	var header []byte
 	if tag != "" {
 		header = fmt.Appendf(nil, "NATS/1.0\r\nETag: %s\r\n\r\n", tag)
@@ -149,7 +177,7 @@ func (d *Rules) answer(m *bus.Msg) {
 		err = statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the answer is larger than %d bytes", d.limit)}
 	}
 	if err == nil {
-		err = d.local.Publish(m.Reply, "", header, body)
+		err = m.respond(header, body)
 	}
 	if err == nil {
 		return
@@ -163,11 +191,11 @@ func (d *Rules) answer(m *bus.Msg) {
 	d.refuse(m, status, err)
 }
 
-func (d *Rules) refuse(m *bus.Msg, status int, err error) {
+func (d *Rules) refuse(m *rulesRequest, status int, err error) {
 	d.refused.Add(1)
 	header, body := ErrorReply(status, err)
 	// It fails for a bad reply subject, or when the bus has ended: there is no receiver then.
-	_ = d.local.Publish(m.Reply, "", header, body)
+	_ = m.respond(header, body)
 }
 
 // statusError is a refusal of the door itself.
@@ -268,4 +296,51 @@ func conditionOf(header []byte) (c etag.Condition, err error) {
 		return c, statusError{http.StatusBadRequest, fmt.Sprintf("header: %v", err)}
 	}
 	return etag.Condition{Match: strings.Join(h["If-Match"], ","), NoneMatch: strings.Join(h["If-None-Match"], ",")}, nil
+}
+
+// passTimeout bounds the wait for the answer of another node.
+const passTimeout = 10 * time.Second
+
+// pass passes a request to the node that makes changes, unless this is that node.
+func (d *Rules) pass(m *bus.Msg) (answer bus.Msg, elsewhere bool, err error) {
+	if d.leader == nil {
+		return answer, false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), passTimeout)
+	defer cancel()
+	text, elsewhere, err := d.leader(ctx, appendMessage(nil, m))
+	if elsewhere && err == nil {
+		answer, err = parseMessage(text)
+	}
+	return answer, elsewhere, err
+}
+
+// Answer answers a request that another node has passed to this one. It calls respond once, on any
+// goroutine. A request that cannot be read is not answered.
+func (d *Rules) Answer(request []byte, respond func(answer []byte)) {
+	m, err := parseMessage(request)
+	if err != nil {
+		return
+	}
+	d.requests.Add(1)
+	d.enter(rulesRequest{m, func(header, body []byte) error {
+		respond(appendMessage(nil, &bus.Msg{Header: header, Data: body}))
+		return nil
+	}})
+}
+
+// appendMessage appends a message as nodes pass it on: subject, user, header and data, each after
+// its length.
+func appendMessage(b []byte, m *bus.Msg) []byte {
+	b = journal.AppendText(journal.AppendText(b, m.Subject), m.User)
+	return journal.AppendText(journal.AppendText(b, string(m.Header)), string(m.Data))
+}
+
+func parseMessage(b []byte) (m bus.Msg, err error) {
+	f := journal.Fields{Rest: b}
+	m = bus.Msg{Subject: f.Text(), User: f.Text(), Header: f.Take(f.Uint()), Data: f.Take(f.Uint())}
+	if f.Failed || len(f.Rest) > 0 {
+		err = errors.New("not a message of a node")
+	}
+	return m, err
 }

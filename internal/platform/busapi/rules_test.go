@@ -36,10 +36,10 @@ func (k *rulesTest) close(ctx context.Context) error {
 
 func newRulesTest(t *testing.T, maxPayload int, users ...bus.User) *rulesTest {
 	t.Helper()
-	return openRulesTest(t, maxPayload, func() string { return "" }, func() error { return nil }, users...)
+	return openRulesTest(t, maxPayload, func() string { return "" }, func() error { return nil }, nil, users...)
 }
 
-func openRulesTest(t *testing.T, maxPayload int, refusing func() string, settle func() error, users ...bus.User) *rulesTest {
+func openRulesTest(t *testing.T, maxPayload int, refusing func() string, settle func() error, leader Asker, users ...bus.User) *rulesTest {
 	t.Helper()
 	server, err := bus.New(bus.Config{Host: "127.0.0.1", Port: -1, MaxPayload: maxPayload, Users: users})
 	if err != nil {
@@ -53,7 +53,7 @@ func openRulesTest(t *testing.T, maxPayload int, refusing func() string, settle 
 		Book: rulebook.New(track.Policy{}), Catalog: catalog(t),
 		Refusing: refusing, Settle: settle,
 	}}
-	if k.door, err = OpenRules(server.Local("rules"), k.rules, nil, maxPayload); err != nil {
+	if k.door, err = OpenRules(server.Local("rules"), k.rules, nil, maxPayload, leader); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -216,7 +216,7 @@ func TestRulesRefuse(t *testing.T) {
 		close(settling)
 		<-release
 		return errors.New("no disk")
-	})
+	}, nil)
 	full.Store(true)
 	k.expect("503 the disk is full", "paddock.rules.put.a", `{"set":"one"}`)
 	k.expect("503 the disk is full", "paddock.rules.delete.a", "")
@@ -279,4 +279,38 @@ func decodeList(t *testing.T, text []byte) (l ruleapi.List) {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return l
+}
+
+// A node that does not make changes passes requests to the one that does, with their conditions and
+// answers, and answers itself once it is that one.
+func TestRulesOfAnotherNode(t *testing.T) {
+	leader := newRulesTest(t, 1<<20)
+	var leads, gone atomic.Bool
+	k := openRulesTest(t, 1<<20, func() string { return "" }, func() error { return nil }, func(ctx context.Context, request []byte) (answer []byte, elsewhere bool, err error) {
+		if leads.Load() {
+			return nil, false, nil
+		}
+		if gone.Load() {
+			return nil, true, errors.New("no leader")
+		}
+		answers := make(chan []byte, 1)
+		leader.door.Answer(request, func(answer []byte) { answers <- answer })
+		select {
+		case answer = <-answers:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		return answer, true, err
+	})
+	made := k.expect(`{"rule":{"id":"a","set":"one"}}`, "paddock.rules.put.a", `{"set":"one"}`)
+	got := leader.expect(`{"id":"a","set":"one"}`, "paddock.rules.get.a", "")
+	if tag := made.Header.Get("ETag"); tag == "" || got.Header.Get("ETag") != tag {
+		t.Errorf("ETag %q, and %q at the other node", tag, got.Header.Get("ETag"))
+	}
+	k.expect("412 If-None-Match: it exists: leave the header out to replace it", "paddock.rules.put.a", `{"set":"one"}`, "If-None-Match", "*")
+	gone.Store(true)
+	k.expect("503 no leader", "paddock.rules.get.a", "")
+	leads.Store(true)
+	k.expect(`404 no rule "a"; GET /v1/rules lists them`, "paddock.rules.get.a", "")
+	leader.door.Answer([]byte{9}, func([]byte) { t.Error("half a request was answered") })
 }

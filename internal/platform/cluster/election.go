@@ -16,6 +16,8 @@ type Beat struct {
 	Applied uint64 `json:"applied"` // sequence of the log
 	URL     string `json:"url"`     // of its HTTP interface
 	Version string `json:"version"`
+	// Events is the newest window of events of this process; nil: none is whole.
+	Events *Window `json:"events,omitempty"`
 }
 
 // Role is what a node does.
@@ -27,6 +29,8 @@ const (
 	Follower Role = "follower"
 	Leader   Role = "leader"
 	Leaving  Role = "leaving" // it ends, and leads no more
+	// Unfit is a follower that would refuse positions as a leader, as its disk is full.
+	Unfit Role = "unfit"
 )
 
 // deadAfter is the number of a node's own beats that come back to it without one of another node,
@@ -40,7 +44,7 @@ type election struct {
 	own   uint64 // of its own beats that have come back
 	peers map[string]*peer
 	term  uint64 // the highest that was heard of
-	alone uint64 // own, when there was a leader last
+	alone uint64 // own, from which on there is no leader
 }
 
 type peer struct {
@@ -64,10 +68,16 @@ func (e *election) hear(b Beat) {
 			delete(e.peers, id)
 		}
 	}
-	if e.own <= deadAfter || e.leader() != nil { // at first it may not have heard of the leader yet
+	switch {
+	case e.leader() != nil:
 		e.alone = e.own
+	case e.own <= deadAfter: // it may not have heard of the leader yet
+		e.alone = max(e.alone, e.own)
 	}
 }
+
+// claimed notes that the log has a claim. Its node needs some time until it leads and tells so.
+func (e *election) claimed() { e.alone = e.own + deadAfter }
 
 func (e *election) alive(p *peer) bool { return e.own-p.seen < deadAfter }
 
@@ -84,7 +94,7 @@ func (e *election) leader() *peer {
 
 // mayClaim reports whether this node should become the leader now: there is none, and the nodes
 // with a better rank have not become it in their time. The rank depends on the term, so that not
-// always the same node comes first, and nodes that have not caught up come last.
+// always the same node comes first, and nodes that are unfit or have not caught up come last.
 func (e *election) mayClaim() bool {
 	me := e.peers[e.id]
 	if me == nil || me.Role == Leaving || me.Role == Leader || e.own <= deadAfter || e.leader() != nil {
@@ -103,14 +113,27 @@ func (e *election) mayClaim() bool {
 		return cmp.Or(cmp.Compare(e.weight(a.ID), e.weight(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
 	rank := uint64(slices.Index(candidates, me))
-	return e.own-e.alone >= rank*deadAfter
+	return e.own >= e.alone+rank*deadAfter
 }
 
 func rankOf(r Role) int {
-	if r == Follower {
+	switch r {
+	case Follower:
 		return 0
+	case Unfit:
+		return 1
 	}
-	return 1
+	return 2
+}
+
+// hasFollower reports whether there is a follower that can become the leader.
+func (e *election) hasFollower() bool {
+	for _, p := range e.peers {
+		if p.Role == Follower && e.alive(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // weight orders the nodes of a term.

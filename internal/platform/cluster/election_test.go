@@ -141,3 +141,43 @@ func TestElectionOfOneThatStarts(t *testing.T) {
 		}
 	}
 }
+
+// A node that is unfit becomes the leader only where no other one can.
+func TestElectionOfUnfitNodes(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		c := newNodes(3)
+		c.role[0], c.role[1] = Unfit, Unfit
+		c.rounds(r, deadAfter+3)
+		if got := c.leaders(); len(got) != 1 || got[0] != 2 {
+			t.Fatalf("seed %d: leaders %v, want the one that is fit", seed, got)
+		}
+		if c.all[2].hasFollower() {
+			t.Fatalf("seed %d: an unfit node counts as a follower", seed)
+		}
+		c.up[2] = false
+		c.rounds(r, 20)
+		if got := c.leaders(); len(got) != 1 {
+			t.Fatalf("seed %d: leaders %v of unfit nodes", seed, got)
+		}
+	}
+}
+
+// A node whose claim is in the log has some time until it tells that it leads. If it does not, the
+// next one makes a claim.
+func TestElectionAfterAClaim(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		c := newNodes(3)
+		c.rounds(r, deadAfter)
+		for _, e := range c.all {
+			e.claimed()
+		}
+		if claims := c.rounds(r, deadAfter-1); claims != 0 {
+			t.Fatalf("seed %d: %d claims right after another one", seed, claims)
+		}
+		if claims := c.rounds(r, deadAfter); claims != 1 {
+			t.Fatalf("seed %d: %d claims when the node of the last one does not lead", seed, claims)
+		}
+	}
+}

@@ -8,7 +8,9 @@ import (
 	"paddock/internal/platform/journal"
 )
 
-// entryVersion is the first byte of an entry of the log.
+// entryVersion is the first byte of an entry of the log. It is raised with the form of entries, and
+// with each change of the fold by which the same records have other events or states: nodes of
+// different versions must not apply the same entries.
 const entryVersion = 1
 
 // Kinds of steps.
@@ -50,8 +52,14 @@ func appendStep(b []byte, s *step) []byte {
 // parseSteps reads an entry. Bytes of it share memory with b.
 func parseSteps(b []byte) (steps []step, err error) {
 	f := &journal.Fields{Rest: b}
-	if v := f.Byte(); v != entryVersion {
-		return nil, fmt.Errorf("%w: version %d", errEntry, v)
+	switch v := f.Byte(); {
+	case f.Failed:
+		return nil, errEntry
+	case v > entryVersion:
+		return nil, fmt.Errorf("%w: it is of version %d, and this program applies %d: upgrade this node", errEntry, v, entryVersion)
+	case v < entryVersion:
+		return nil, fmt.Errorf("%w: it is of version %d, and this program applies %d: let the older program apply it before the upgrade, or begin with an empty directory and a snapshot of the new version",
+			errEntry, v, entryVersion)
 	}
 	for len(f.Rest) > 0 {
 		s := step{kind: f.Byte()}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 )
 
@@ -44,10 +45,10 @@ func TestAFollowerWritesNothing(t *testing.T) {
 	own := journal.NewMemory()
 	failed := 0
 	j := NewJournal(context.Background(), own, nil, func(error) { failed++ })
-	if _, err := j.Append([]byte("r")); !errors.Is(err, ErrFollower) {
+	if _, err := j.Append([]byte("r")); !errors.Is(err, ingest.ErrReplica) {
 		t.Errorf("append: %v", err)
 	}
-	if err := j.Put(journal.Value{Name: "a", Bytes: []byte("b")}); !errors.Is(err, ErrFollower) {
+	if err := j.Put(journal.Value{Name: "a", Bytes: []byte("b")}); !errors.Is(err, ingest.ErrReplica) {
 		t.Errorf("put: %v", err)
 	}
 	_, newest := own.Bounds()
@@ -65,14 +66,14 @@ func TestStepsOutOfOrder(t *testing.T) {
 			t.Errorf("step %d: %v", i, err)
 		}
 	}
-	for _, sequence := range []uint64{0, 5, 1 << 40} {
-		if sequence > 0 {
-			if err := saveApplied(own, sequence); err != nil {
+	for _, place := range []Place{{}, {Sequence: 5, Bytes: 1000}, {Sequence: 1 << 40, Bytes: 1 << 50}} {
+		if place.Sequence > 0 {
+			if err := own.Put(place.Value()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, err := applied(own); got != sequence || err != nil {
-			t.Errorf("%d, %v", got, err)
+		if got, err := PlaceOf(own); got != place || err != nil {
+			t.Errorf("%+v, %v", got, err)
 		}
 	}
 }

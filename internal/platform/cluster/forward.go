@@ -199,7 +199,7 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, forwardAttempt)
 	defer cancel()
-	msg, err := f.node.o.Conn.RequestWithContext(ctx, f.node.positions(node), body)
+	msg, err := f.node.o.Conn.RequestWithContext(ctx, f.node.subject(positionsKind, node), body)
 	if err != nil {
 		return err
 	}
@@ -226,12 +226,12 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 // refusalHeader has the reason why a node has taken nothing of a request.
 const refusalHeader = "Paddock-Refused"
 
-// positions returns the subject of requests to a node.
-func (n *Node) positions(id string) string { return n.o.Prefix + ".positions." + id }
+// positionsKind is the kind of requests with batches of positions.
+const positionsKind = "positions"
 
 // Serve answers requests of followers until the returned function is called.
 func (n *Node) Serve(p *ingest.Pipeline) (stop func(), err error) {
-	sub, err := n.o.Conn.Subscribe(n.positions(n.id), func(msg *nats.Msg) { serve(p, msg) })
+	sub, err := n.o.Conn.Subscribe(n.subject(positionsKind, n.id), func(msg *nats.Msg) { serve(p, msg) })
 	if err != nil {
 		return nil, err
 	}

@@ -8,16 +8,33 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/streamlog"
 )
 
-// ErrFollower: this node is a follower, which writes nothing.
-var ErrFollower = errors.New("this node is not the leader of the cluster")
-
-// appliedName is the value of a node's own journal with the sequence of the last entry of the log
-// that it has applied.
+// appliedName is the value of a node's own journal with the place in the log that it has applied.
 const appliedName = "cluster/applied"
+
+// Place is a place in the log: behind an entry.
+type Place struct {
+	Sequence uint64 // of the entry's last message; 0: nothing is applied
+	// Bytes is what the entries up to there take in the log, roughly. All nodes count the same.
+	Bytes uint64
+}
+
+// overhead is what an entry takes in the log beside its data, roughly.
+const overhead = 256
+
+// next returns the place behind the next entry.
+func (p Place) next(sequence uint64, data []byte) Place {
+	return Place{sequence, p.Bytes + uint64(len(data)) + overhead}
+}
+
+// Value returns the value of a node's journal that holds the place.
+func (p Place) Value() journal.Value {
+	return journal.Value{Name: appliedName, Bytes: binary.AppendUvarint(binary.AppendUvarint(nil, p.Sequence), p.Bytes)}
+}
 
 // Journal is the journal of the leader: what goes into it goes into the log of all nodes first, and
 // then into the journal of this node. Reads are those of the node. Waiting callers share an entry
@@ -34,8 +51,8 @@ type Journal struct {
 	waiting []*writing
 	turn    chan struct{} // holds a token while an entry is written
 	buffer  []byte
-	over    error         // nothing is written any more
-	applied atomic.Uint64 // sequence of the newest entry
+	over    error                 // nothing is written any more
+	place   atomic.Pointer[Place] // behind the newest entry; nil: none was written
 }
 
 // writing is a step that waits for its entry.
@@ -67,8 +84,11 @@ func (j *Journal) Change(remove []journal.Span, put ...journal.Value) error {
 	return j.write(&writing{step: step{kind: stepChange, remove: remove, put: put}})
 }
 
-// Applied returns the sequence of the newest entry that this leader has written; 0: none.
-func (j *Journal) Applied() uint64 { return j.applied.Load() }
+// lead makes this node the leader, which goes on behind a place in the log.
+func (j *Journal) lead(from Place) {
+	j.place.Store(&from)
+	j.leading.Store(true)
+}
 
 // write writes a step, together with others that wait.
 func (j *Journal) write(w *writing) error {
@@ -98,7 +118,7 @@ func (j *Journal) writeAll(all []*writing) error {
 		return j.over
 	}
 	if !j.leading.Load() {
-		return ErrFollower
+		return ingest.ErrReplica
 	}
 	_, newest := j.Bounds()
 	b := append(j.buffer[:0], entryVersion)
@@ -112,16 +132,19 @@ func (j *Journal) writeAll(all []*writing) error {
 	j.buffer = b
 	bounded, cancel := context.WithTimeout(j.ctx, appendTimeout)
 	_, sequence, err := j.log.Append(bounded, b)
-	cancel()
+	if cancel(); err != nil {
+		err = fmt.Errorf("%w: %w", ErrReplaced, err)
+	}
 	for i := 0; err == nil && i < len(all); i++ {
 		err = applyStep(j.Journal, &all[i].step)
 	}
 	if err == nil {
-		j.applied.Store(sequence)
-		err = saveApplied(j.Journal, sequence)
+		place := j.place.Load().next(sequence, b)
+		j.place.Store(&place)
+		err = j.Journal.Change(nil, place.Value())
 	}
 	if err != nil {
-		j.over = fmt.Errorf("the log of the cluster: %w", err)
+		j.over = err
 		j.failed(j.over)
 	}
 	return j.over
@@ -139,20 +162,16 @@ func applyStep(own journal.Journal, s *step) error {
 	return err
 }
 
-func saveApplied(own journal.Journal, sequence uint64) error {
-	return own.Change(nil, journal.Value{Name: appliedName, Bytes: binary.AppendUvarint(nil, sequence)})
-}
-
-// applied returns the sequence of the last entry that a node has applied; 0: none.
-func applied(own journal.Journal) (uint64, error) {
+// PlaceOf returns the place that a node has applied by its journal.
+func PlaceOf(own journal.Journal) (p Place, err error) {
 	b, err := own.Get(appliedName)
 	if errors.Is(err, journal.ErrNotFound) {
-		return 0, nil
+		return p, nil
 	}
 	f := journal.Fields{Rest: b}
-	sequence := f.Uint()
+	p = Place{f.Uint(), f.Uint()}
 	if err == nil && (f.Failed || len(f.Rest) > 0) {
 		err = fmt.Errorf("%w: %s", journal.ErrDamaged, appliedName)
 	}
-	return sequence, err
+	return p, err
 }

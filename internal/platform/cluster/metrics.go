@@ -27,7 +27,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	roleDesc       = describe("role", "1 for the present role of this node: starting, follower, leader or leaving.", "role")
+	roleDesc       = describe("role", "1 for the present role of this node: starting, follower, unfit, leader or leaving.", "role")
 	connectedDesc  = describe("connected", "1 while this node is connected to the servers of the cluster.")
 	leaderDesc     = describe("has_leader", "1 while this node knows a leader of the cluster.")
 	nodesDesc      = describe("nodes", "Nodes of which this node has heard in the last second.")
@@ -85,7 +85,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge(versionsDesc, float64(len(versions)))
 	gauge(termDesc, float64(s.Term))
 	if self := s.Self(); self != nil {
-		for _, r := range []Role{Starting, Follower, Leader, Leaving} {
+		for _, r := range []Role{Starting, Follower, Unfit, Leader, Leaving} {
 			gauge(roleDesc, oneIf(self.Role == r), string(r))
 		}
 		gauge(appliedDesc, float64(self.Applied))

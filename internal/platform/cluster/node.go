@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/streamlog"
 )
@@ -38,7 +39,11 @@ const (
 
 // ErrReplaced is the end of a leader that another node has replaced, or that does not reach the
 // servers. It has to start again, as a follower.
-var ErrReplaced = errors.New("this node is no longer the leader")
+var ErrReplaced = fmt.Errorf("%w any more", ingest.ErrReplica)
+
+// ErrBehind is the end of a node whose next entries the log has no more. It has to start again,
+// from a snapshot.
+var ErrBehind = errors.New("the state of this node is older than the log")
 
 // Options configure Join.
 type Options struct {
@@ -56,6 +61,8 @@ type Options struct {
 	Apply   func(number uint64, record []byte) error
 	Changed func(names []string)
 	Lead    func() error
+	// Unfit returns why this node would refuse positions as the leader, or "". Nil: it never would.
+	Unfit func() string
 }
 
 // Node is this process as a member of a cluster.
@@ -63,10 +70,14 @@ type Node struct {
 	o       Options
 	id      string
 	journal *Journal
-	applied atomic.Uint64
-	failed  chan error    // why the leader is one no longer
-	wanted  chan struct{} // holds a signal: a claim is due
-	soon    chan struct{} // holds a signal: see beatNow
+	applied atomic.Pointer[Place]
+	clock   clock
+	digests digests
+	differs atomic.Pointer[error] // see differ
+	failed  chan error            // why the leader is one no longer: ErrReplaced, or its own journal
+	wanted  chan struct{}         // holds a signal: a claim is due
+	soon    chan struct{}         // holds a signal: see beatNow
+	caught  chan struct{}         // see CaughtUp
 	claims  struct{ won, lost atomic.Uint64 }
 
 	mu       sync.Mutex // guards the fields below
@@ -74,17 +85,23 @@ type Node struct {
 	election *election
 	role     Role
 	term     uint64
+	leaving  bool // it makes no claim any more
 }
 
 // Join returns a member that does not run yet. Until ctx ends, its journal may write.
 func Join(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), role: Starting}
+	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), caught: make(chan struct{}), role: Starting}
 	n.election = newElection(n.id)
+	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
+	n.clock.look(ctx)
 	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
-	sequence, err := applied(o.Own)
-	n.applied.Store(sequence)
+	place, err := PlaceOf(o.Own)
+	n.applied.Store(&place)
 	return n, err
 }
+
+// CaughtUp is closed once this node has applied all that the log held when Run began.
+func (n *Node) CaughtUp() <-chan struct{} { return n.caught }
 
 // Journal returns the journal of the leader.
 func (n *Node) Journal() *Journal { return n.journal }
@@ -97,8 +114,8 @@ func (n *Node) fail(err error) {
 	}
 }
 
-// Run takes part in the cluster until ctx ends, which is no error. The error is ErrReplaced, or
-// that of applying an entry.
+// Run takes part in the cluster until ctx ends, which is no error. The error is ErrReplaced,
+// ErrBehind, or that of applying an entry.
 func (n *Node) Run(ctx context.Context) error {
 	sub, err := n.o.Conn.Subscribe(n.o.Prefix+".beat", n.hear)
 	if err != nil {
@@ -108,13 +125,19 @@ func (n *Node) Run(ctx context.Context) error {
 	var beating sync.WaitGroup
 	ended := make(chan struct{})
 	beating.Go(func() { n.beat(ended) })
+	looking, stop := context.WithCancel(ctx)
+	beating.Go(func() { n.clock.follow(looking) })
 	defer beating.Wait()
 	defer close(ended)
+	defer stop()
 	err = n.take(ctx)
 	if ctx.Err() != nil {
 		n.become(Leaving)
 		n.tell()
 		return nil
+	}
+	if errors.Is(err, streamlog.ErrTrimmed) {
+		err = fmt.Errorf("%w: %w", ErrBehind, err)
 	}
 	return err
 }
@@ -129,7 +152,12 @@ func (n *Node) take(ctx context.Context) error {
 		return err
 	}
 	n.become(Follower)
+	close(n.caught)
 	for {
+		select {
+		case <-n.wanted: // since the last claim; if one is due still, the next beat says so
+		default:
+		}
 		following, stop := context.WithCancelCause(ctx)
 		var waiting sync.WaitGroup
 		waiting.Go(func() {
@@ -139,7 +167,7 @@ func (n *Node) take(ctx context.Context) error {
 			case <-following.Done():
 			}
 		})
-		err := n.o.Log.Follow(following, n.applied.Load(), n.apply)
+		err := n.o.Log.Follow(following, n.applied.Load().Sequence, n.apply)
 		stop(nil)
 		waiting.Wait()
 		if !errors.Is(err, errClaim) {
@@ -168,10 +196,10 @@ var (
 
 // follow applies the log up to a sequence.
 func (n *Node) follow(ctx context.Context, to uint64) error {
-	if n.applied.Load() >= to {
+	if n.applied.Load().Sequence >= to {
 		return nil
 	}
-	err := n.o.Log.Follow(ctx, n.applied.Load(), func(e *streamlog.Entry) error {
+	err := n.o.Log.Follow(ctx, n.applied.Load().Sequence, func(e *streamlog.Entry) error {
 		if err := n.apply(e); err != nil {
 			return err
 		}
@@ -188,17 +216,25 @@ func (n *Node) follow(ctx context.Context, to uint64) error {
 
 // apply applies an entry to the journal and the state of this node.
 func (n *Node) apply(e *streamlog.Entry) error {
+	if err := n.same(); err != nil {
+		return err
+	}
+	if e.Base {
+		return fmt.Errorf("%w: the log goes on from a snapshot", ErrBehind)
+	}
 	if e.Node != "" {
 		n.mu.Lock()
 		n.term = e.Term
+		n.election.claimed()
 		n.mu.Unlock()
 	} else if err := n.applySteps(e.Data); err != nil {
 		return fmt.Errorf("entry %d of the log: %w", e.Number, err)
 	}
-	if err := saveApplied(n.o.Own, e.Sequence); err != nil {
+	place := n.applied.Load().next(e.Sequence, e.Data)
+	if err := n.o.Own.Change(nil, place.Value()); err != nil {
 		return err
 	}
-	n.applied.Store(e.Sequence)
+	n.applied.Store(&place)
 	return nil
 }
 
@@ -241,18 +277,41 @@ func (s *step) names() (all []string) {
 func (n *Node) lead(ctx context.Context) error {
 	begun := time.Now()
 	n.become(Leader)
-	n.journal.leading.Store(true)
+	n.journal.lead(*n.applied.Load())
 	if err := n.o.Lead(); err != nil {
+		select {
+		case replaced := <-n.failed: // already
+			return errors.Join(replaced, err)
+		default:
+		}
+		if n.isLeaving() {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
 		return err
 	}
 	n.tell()
-	n.o.Logger.Info("this node is the leader", "term", n.Term(), "applied", n.applied.Load(), "took", time.Since(begun))
+	n.o.Logger.Info("this node is the leader", "term", n.Term(), "applied", n.applied.Load().Sequence, "took", time.Since(begun))
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case err := <-n.failed:
-		return fmt.Errorf("%w: %w", ErrReplaced, err)
+		return err
 	}
+}
+
+// Leave lets this node make no claim any more, as it is about to end. A leader stays the leader
+// until Run ends, so that it can apply what it has accepted.
+func (n *Node) Leave() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leaving = true
+}
+
+func (n *Node) isLeaving() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.leaving
 }
 
 // become changes the role.
@@ -298,11 +357,21 @@ func (n *Node) tell() {
 
 // now returns the present beat. The caller holds mu.
 func (n *Node) now() Beat {
-	applied := n.applied.Load()
-	if n.role == Leader {
-		applied = max(applied, n.journal.Applied())
+	role := n.role
+	if n.leaving && role != Leader {
+		role = Leaving
 	}
-	return Beat{ID: n.id, Node: n.o.Name, Role: n.role, Term: n.term, Applied: applied, URL: n.o.URL, Version: n.o.Version}
+	if role == Follower && n.unfit() != "" {
+		role = Unfit
+	}
+	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: n.Place().Sequence, URL: n.o.URL, Version: n.o.Version, Events: n.digests.last()}
+}
+
+func (n *Node) unfit() string {
+	if n.o.Unfit == nil {
+		return ""
+	}
+	return n.o.Unfit()
 }
 
 // hear takes a beat of a node, also of this one.
@@ -315,12 +384,19 @@ func (n *Node) hear(msg *nats.Msg) {
 	defer n.mu.Unlock()
 	n.election.hear(b)
 	n.sights.hear(b, time.Now())
+	if leader := n.election.leader(); b.Events != nil && b.ID != n.id && leader != nil && leader.ID == b.ID {
+		if err := n.digests.hear(b.Events); err != nil {
+			n.differ(err)
+		}
+	}
 	switch {
 	case b.Role == Leaving && n.role == Follower:
 		n.beatNow()
 	case n.role == Leader && b.Role == Leader && b.Term > n.term:
-		n.fail(fmt.Errorf("node %s leads in term %d", b.Node, b.Term))
-	case b.ID == n.id && n.election.mayClaim():
+		n.fail(fmt.Errorf("%w: node %s leads in term %d", ErrReplaced, b.Node, b.Term))
+	case n.role == Leader && n.unfit() != "" && n.election.hasFollower():
+		n.fail(fmt.Errorf("%w: %s", ErrReplaced, n.unfit()))
+	case b.ID == n.id && !n.leaving && n.election.mayClaim():
 		select {
 		case n.wanted <- struct{}{}:
 		default:
@@ -333,6 +409,29 @@ func (n *Node) Term() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.term
+}
+
+// Place returns the place in the log up to which this node has applied the entries.
+func (n *Node) Place() Place {
+	place := *n.applied.Load()
+	if p := n.journal.place.Load(); p != nil && p.Sequence > place.Sequence {
+		place = *p
+	}
+	return place
+}
+
+// WritesSnapshots reports whether it is this node that writes snapshots: the first follower by
+// name, so that the leader has no more to do, or a leader without followers. For a moment it may
+// hold of two nodes.
+func (n *Node) WritesSnapshots() bool {
+	for _, b := range n.Members() {
+		if b.Role == Follower {
+			return b.ID == n.id
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.role == Leader
 }
 
 // Leader returns the last beat of the leader, if there is one.

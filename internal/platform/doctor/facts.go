@@ -8,6 +8,7 @@ import (
 	"paddock/bus"
 	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/busd/bridge"
 	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
@@ -43,6 +44,7 @@ type Facts struct {
 	Hooks    *hooks.Hooks
 	Sinks    *sinks.Sinks
 	Sources  *source.Sources
+	Bridges  func() []bridge.State   // of the bus; nil: there are none
 	SetFiles func() directory.Status // nil: there is no directory
 	Tunnel   func() Tunnel           // nil: there is none
 	// Overloads returns the visitors of the tunnel that were refused for want of capacity, since
@@ -143,6 +145,7 @@ func (f *Facts) Checks() []Check {
 		plain("sources", f.sources),
 		plain("webhooks", f.webhooks),
 		plain("sinks", f.sinks),
+		plain("bridges", f.bridges),
 		plain("subscribers", f.subscribers),
 		plain("lag", f.lag),
 		plain("tunnel", f.tunnel),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/internal/busd/bridge"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/deliver/sinks"
@@ -128,6 +129,27 @@ func (f *Facts) sinks() Result {
 			"look at the broker or the disk that the reason names; POST /v1/sinks/ID/retry tries at once, and no event is lost while journal.keep lasts", items...)
 	}
 	return ok("%d sinks deliver", len(list))
+}
+
+func (f *Facts) bridges() Result {
+	var items []Item
+	var all []bridge.State
+	if f.Bridges != nil {
+		all = f.Bridges()
+	}
+	for i := range all {
+		if s := &all[i]; s.Fault != "" {
+			items = append(items, Item{ID: s.Name, Text: fmt.Sprintf("%s: %s; %s wait", s.Name, s.Fault, size(s.Waiting))})
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return Skip("the bus has no bridges")
+	case len(items) > 0:
+		return problem(fmt.Sprintf("%d of %d bridges are not connected", len(items), len(all)),
+			"look whether the other server runs and takes the credentials; the bridges are in bus.paddock.bridges of the file, and SIGHUP reads it again. Messages wait up to max_pending, and further ones are dropped", items...)
+	}
+	return ok("%d bridges are connected", len(all))
 }
 
 func (f *Facts) failingSources() (items []Item) {

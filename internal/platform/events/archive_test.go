@@ -194,3 +194,38 @@ func FuzzParseRecord(f *testing.F) {
 		}
 	})
 }
+
+// A reader comes to a node with the cursor of another one that is ahead. It gets the events behind
+// its cursor once they are there, and none twice.
+func TestSharedLog(t *testing.T) {
+	for _, shared := range []bool{true, false} {
+		l, err := OpenLog(100, 1<<20, stored(t, 10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"11", "12", "13", "14"} // one log on its own has lost events, and goes on
+		if shared {
+			l.Share()
+			want = []string{"13", "14"}
+		}
+		r := l.Reader(12, Filter{})
+		var got []string
+		for n := 11; n <= 14; n++ {
+			records, gap := r.TryNext(make([]Record, 0, 7))
+			for _, rec := range records {
+				got = append(got, rec.Object)
+			}
+			if gap.Count() > 0 || n <= 13 && shared && r.Position() != 12 {
+				t.Errorf("shared %v: gap %+v, position %d before event %d", shared, gap, r.Position(), n)
+			}
+			l.Append([]Record{{Object: fmt.Sprint(n), JSON: Plain([]byte("{}"))}})
+		}
+		records, _ := r.TryNext(make([]Record, 0, 7))
+		for _, rec := range records {
+			got = append(got, rec.Object)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("shared %v: events %v, want %v", shared, got, want)
+		}
+	}
+}

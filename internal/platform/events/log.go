@@ -57,6 +57,7 @@ type Log struct {
 	epoch      string
 	earlier    map[string]uint64 // epochs before a loss, see Lose
 	journal    journal.Journal   // holds older records, and these; nil: none
+	common     bool              // see Share
 
 	mu     sync.Mutex
 	ring   []Record // the record with cursor c is ring[(c-1) % len(ring)]
@@ -81,6 +82,11 @@ func NewLog(maxRecords int, maxBytes int64, epoch string) *Log {
 		grown: make(chan struct{}), end: make(chan struct{}),
 	}
 }
+
+// Share tells the log that other nodes have it too: one that is ahead may have given a reader a
+// cursor of records that are still to come here. The reader waits for them. It is called before
+// readers are.
+func (l *Log) Share() { l.common = true }
 
 // Append adds records, assigns their cursors in order, and wakes waiting readers. Nothing should be
 // appended after End; such records are kept for readers that have not finished.

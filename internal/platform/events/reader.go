@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"paddock/fence/track"
 )
@@ -83,14 +84,17 @@ func (l *Log) oldestInMemory() uint64 {
 
 // Reader returns a reader of the records after a cursor: after Latest(), only new ones; after 0,
 // all kept ones, preceded by a gap if some were dropped. A cursor beyond the log counts as the
-// latest.
+// latest, unless the log is shared.
 func (l *Log) Reader(after uint64, f Filter) *Reader {
 	return l.ReaderOf(after, f.Match)
 }
 
 // ReaderOf is Reader for any condition, which is short: it is called under the log's lock.
 func (l *Log) ReaderOf(after uint64, match func(*Record) bool) *Reader {
-	return &Reader{log: l, match: match, next: min(after, l.Latest()) + 1}
+	if !l.common {
+		after = min(after, l.Latest())
+	}
+	return &Reader{log: l, match: match, next: min(after, math.MaxUint64-1) + 1}
 }
 
 // Tail returns the cursor after which the log keeps the newest n records in memory that f selects,
@@ -197,7 +201,9 @@ func (r *Reader) scan(dst []Record) (out []Record, gap Gap, more bool, wait <-ch
 	l := r.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.next = min(r.next, l.next)
+	if r.next > l.next {
+		return dst, Gap{}, false, l.grown, l.ended
+	}
 	if r.next < l.oldest {
 		gap = Gap{From: r.next, To: l.oldest - 1}
 		r.next = l.oldest

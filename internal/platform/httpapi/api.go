@@ -91,6 +91,8 @@ type Config struct {
 	// Leader returns the URL of the node that makes changes, if that is another one; "": no node
 	// does at present. Nil: this one does.
 	Leader func() (url string, here bool)
+	// ToLeader makes the requests to it. Nil: http.DefaultTransport.
+	ToLeader http.RoundTripper
 
 	// Cluster returns what this node knows of its cluster. Nil: there is one node.
 	Cluster func(ctx context.Context) *cluster.Status

@@ -1,10 +1,24 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"time"
+)
+
+const (
+	// leaderPatience bounds the wait for a leader that answers, and leaderPause is the time between
+	// two looks.
+	leaderPatience = 10 * time.Second
+	leaderPause    = 50 * time.Millisecond
+	// passedHeader marks a request that a node has passed to the leader.
+	passedHeader = "Paddock-Passed"
 )
 
 // isForLeader reports whether a request is one that only the leader of a cluster answers: changes,
@@ -15,7 +29,7 @@ func (a *API) isForLeader(r *http.Request) bool {
 		return false
 	}
 	path := r.URL.Path
-	for _, only := range []string{"/v1/webhooks", "/v1/sinks", "/v1/audit"} {
+	for _, only := range []string{"/v1/webhooks", "/v1/sinks"} {
 		if rest, ok := strings.CutPrefix(path, only); ok && (rest == "" || rest[0] == '/') {
 			return true
 		}
@@ -24,39 +38,79 @@ func (a *API) isForLeader(r *http.Request) bool {
 		return false
 	}
 	switch path {
-	case "/v1/positions", "/v1/search", sessionPath, "/v1/rules/dry-run", "/v1/backup":
+	case "/v1/positions", "/v1/search", sessionPath, "/v1/rules/dry-run", "/v1/backup", "/v1/qr":
 		return false
 	}
 	return strings.HasPrefix(path, "/v1/") || strings.HasSuffix(path, "/add")
 }
 
-// toLeader passes a request to the leader, and reports whether it is another node. The leader
-// judges the credentials of the request again.
+// toLeader passes a request to the leader, and reports whether it is another node. It waits for a
+// leader, and tries another one as long as none has taken the connection. The leader judges the
+// credentials of the request again.
 func (a *API) toLeader(w http.ResponseWriter, r *http.Request) bool {
-	address, here := a.cfg.Leader()
-	if here {
-		return false
+	ctx, cancel := context.WithTimeout(r.Context(), leaderPatience)
+	defer cancel()
+	r.Body = keepOpen{r.Body}
+	reason := errNoLeader
+	for {
+		address, here := a.cfg.Leader()
+		to, err := url.Parse(address)
+		switch {
+		case here:
+			return false
+		case r.Header.Get(passedHeader) != "":
+			writeProblem(w, notLeader(errNoLeader)) // it is not here any more
+			return true
+		case err == nil && to.Host != "":
+			if err = a.passTo(w, r, to); err == nil {
+				return true
+			}
+			reason = err
+		}
+		select {
+		case <-ctx.Done():
+			writeProblem(w, notLeader(reason))
+			return true
+		case <-time.After(leaderPause):
+		}
 	}
-	to, err := url.Parse(address)
-	if err != nil || to.Host == "" {
-		w.Header().Set("Retry-After", "1")
-		writeProblem(w, fail(http.StatusServiceUnavailable, "the cluster has no leader at present: try again"))
-		return true
-	}
+}
+
+var errNoLeader = errors.New("the cluster has no leader at present")
+
+// notLeader refuses what only a leader does.
+func notLeader(reason error) *Problem {
+	return fail(http.StatusServiceUnavailable, "%v: try again", reason)
+}
+
+// passTo passes a request to a node, and answers it. The error is that of a node that has not taken
+// the connection; then there is no answer yet.
+func (a *API) passTo(w http.ResponseWriter, r *http.Request, to *url.URL) (refused error) {
 	proxy := httputil.ReverseProxy{
+		Transport: a.cfg.ToLeader,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(to)
 			p.Out.Host = p.In.Host
 			p.SetXForwarded()
+			p.Out.Header.Set(passedHeader, "1")
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			w.Header().Set("Retry-After", "1")
-			writeProblem(w, fail(http.StatusServiceUnavailable, "the leader of the cluster, %s, does not answer: %v", to, err))
+			if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+				refused = err
+				return
+			}
+			writeProblem(w, notLeader(err))
 		},
 	}
 	proxy.ServeHTTP(w, r)
-	return true
+	return refused
 }
+
+// keepOpen is the body of a request that may be passed on a second time, as nothing of it was read.
+type keepOpen struct{ io.ReadCloser }
+
+// Close does nothing: the server closes the body.
+func (keepOpen) Close() error { return nil }
 
 // getCluster answers with what this node knows of its cluster.
 func (a *API) getCluster(w http.ResponseWriter, r *http.Request) error {

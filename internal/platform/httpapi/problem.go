@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/ingest"
 )
 
 // Problem is an error in the form for clients: RFC 9457, application/problem+json.
@@ -44,7 +45,11 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p, ok := errors.AsType[*Problem](err)
-	if !ok {
+	switch {
+	case ok:
+	case errors.Is(err, ingest.ErrReplica):
+		p = notLeader(err)
+	default:
 		p = fail(http.StatusInternalServerError, "%v", err)
 	}
 	writeProblem(w, p)

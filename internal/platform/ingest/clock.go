@@ -24,14 +24,17 @@ type clock struct {
 	apart  bool
 }
 
-func newClock(logger *slog.Logger) *clock {
+func newClock(logger *slog.Logger, wall func() time.Time) *clock {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	if wall == nil {
+		wall = time.Now
+	}
 	begun := time.Now()
 	return &clock{
-		system: func() (time.Time, time.Duration) { t := time.Now(); return t, t.Sub(begun) },
-		logger: logger, offset: track.MillisOf(begun),
+		system: func() (time.Time, time.Duration) { return wall(), time.Since(begun) },
+		logger: logger, offset: track.MillisOf(wall()),
 	}
 }
 

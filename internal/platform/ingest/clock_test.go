@@ -11,7 +11,7 @@ import (
 func TestClock(t *testing.T) {
 	begun := time.Unix(1_700_000_000, 0)
 	var s struct{ mono, step time.Duration } // passed, and by which the wall clock was set
-	c := newClock(nil)
+	c := newClock(nil, nil)
 	c.offset = track.MillisOf(begun)
 	c.system = func() (time.Time, time.Duration) { return begun.Add(s.mono + s.step), s.mono }
 	at := func(want time.Duration) {

@@ -97,7 +97,9 @@ type Config struct {
 	// Congested reports whether subscribers are behind. Long work is postponed meanwhile: the rest
 	// of long batches, changes of the fences, timeouts of many objects. Nil: never.
 	Congested func() bool
-	// Logger reports steps of the system's clock. Nil: no report.
+	// Now returns the wall clock. Nil: the system's.
+	Now func() time.Time
+	// Logger reports steps of the wall clock. Nil: no report.
 	Logger *slog.Logger
 
 	// Replica makes the pipeline begin as a replica, whose batches go to Forward.
@@ -212,7 +214,7 @@ func build(cfg Config) *Pipeline {
 		cfg.Congested = func() bool { return false }
 	}
 	p := &Pipeline{
-		cfg: cfg, clock: newClock(cfg.Logger), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
+		cfg: cfg, clock: newClock(cfg.Logger, cfg.Now), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
 		sessions: sessions{}, turn: make(chan struct{}, 1), applying: make(chan struct{}, 1), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), ended: make(chan struct{}),
 		asked: make(chan chan struct{}),
 	}
@@ -359,8 +361,8 @@ func (p *Pipeline) postpone(pd *pending) (Result, error) {
 }
 
 // Remove forgets an object, and reports whether it was known. When Remove returns, an exit from
-// each fence that held the object has been published. The error is ErrClosed, or the reason of
-// Refuse.
+// each fence that held the object has been published. The error is ErrClosed, that of the journal,
+// or the reason of Refuse.
 func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	if p.Role() == Replica {
 		return false, ErrReplica
@@ -374,7 +376,7 @@ func (p *Pipeline) Remove(fleet, id string) (removed bool, err error) {
 	if err := p.do(&request{pending: pd, removal: r}, done); err != nil {
 		return false, err
 	}
-	return r.removed, nil
+	return r.removed, pd.failure
 }
 
 // Settle returns once the partitions have the present fences, so that a caller that has changed
@@ -394,7 +396,10 @@ func (p *Pipeline) Settle() error {
 	}
 	done := make(chan struct{})
 	pd := p.newPending(&Batch{}, func(*pending) { close(done) })
-	return p.do(&request{pending: pd}, done)
+	if err := p.do(&request{pending: pd}, done); err != nil {
+		return err
+	}
+	return pd.failure
 }
 
 // Waiting returns the number of positions that were passed in and are in no record yet.

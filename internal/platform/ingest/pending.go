@@ -56,6 +56,7 @@ type pending struct {
 	late     lateList
 	left     atomic.Int32 // positions without an outcome, and one until the record is published
 	reason   string       // of refused
+	failure  error        // why its record was not applied; nil: it was
 	done     func(*pending)
 }
 
@@ -170,7 +171,7 @@ func (pd *pending) why(o outcome) string {
 	case unapplied:
 		return "not applied: shutting down, send it again later"
 	case unstored:
-		return "not stored: the journal cannot be written"
+		return "not stored: the journal cannot be written, send it again later"
 	}
 	return pd.reason
 }

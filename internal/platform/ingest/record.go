@@ -281,6 +281,7 @@ func (p *Pipeline) refuseRest() {
 		for i := r.next; i < len(r.pending.batch.Positions); i++ {
 			r.pending.refuse(int32(i), unapplied)
 		}
+		r.pending.failure = ErrClosed
 		p.folding.open = append(p.folding.open, r.pending)
 	}
 }

@@ -372,7 +372,7 @@ func TestAJournalThatFails(t *testing.T) {
 	p.Start(pub)
 	submit(t, p, fixes("v", 0, 2))
 	r, err := p.Submit(t.Context(), fixes("v", 2, 3))
-	if err != nil || r.Accepted != 0 || len(r.Rejected) != 3 || r.Rejected[0].Reason != "not stored: the journal cannot be written" {
+	if err != nil || r.Accepted != 0 || len(r.Rejected) != 3 || r.Rejected[0].Reason != "not stored: the journal cannot be written, send it again later" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := p.Submit(t.Context(), fixes("v", 9, 1)); !errors.Is(err, ErrClosed) {
@@ -384,6 +384,26 @@ func TestAJournalThatFails(t *testing.T) {
 	}
 	if n := pub.count(); n != 1 {
 		t.Errorf("%d events", n)
+	}
+}
+
+// A change of the fences and a removal that are not stored are errors for their callers.
+func TestAChangeThatIsNotStored(t *testing.T) {
+	for _, what := range []string{"fences", "removal"} {
+		p, catalog := openOn(t, Config{}, &brokenJournal{journal.NewMemory(), 1}, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+		p.Start(&published{})
+		submit(t, p, fixes("v", 0, 2))
+		var err error
+		if what == "fences" {
+			addSet(t, catalog, "more", unitSquare("b", 3))
+			err = p.Settle()
+		} else {
+			_, err = p.Remove("f", "v")
+		}
+		if !errors.Is(err, errDisk) {
+			t.Errorf("%s: error %v", what, err)
+		}
+		p.Close(context.Background())
 	}
 }
 

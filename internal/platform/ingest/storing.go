@@ -68,6 +68,9 @@ func (p *Pipeline) fail(r *record, err error) {
 		clear(r.parts[q])
 		r.parts[q] = r.parts[q][:0]
 	}
+	for _, pd := range r.opened {
+		pd.failure = err
+	}
 	p.folding.open = append(p.folding.open, r.opened...)
 	r.opened = r.opened[:0]
 	p.answer()

@@ -40,12 +40,23 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	// Received positions are applied even if their connection ends meanwhile.
 	result, err := a.cfg.Pipeline.Submit(context.WithoutCancel(ctx), batch)
 	if (errors.Is(err, ingest.ErrClosed) || result.Overloaded > 0) && posts.Acknowledged() {
-		// The batch came too late in a drain, or the journal has failed. Returning would
-		// acknowledge it, so update waits for the end of the connection: the drain ends it once its
-		// subscriber has the last events.
-		<-posts.Conn().Done()
+		return a.unapplied(posts.Conn(), err)
 	}
 	return err
+}
+
+var errUnapplied = errors.New("the positions were not applied")
+
+// unapplied waits for the end of a connection whose posts were not applied: to return earlier, or
+// without an error, would count them as handled. A drain ends it once its subscriber has the last
+// events. Else it is ended here if the platform goes on: its disk was full, or its cluster had no
+// leader. The client comes back, and sends its posts again.
+func (a *API) unapplied(c *wire.Conn, err error) error {
+	if err == nil && !a.draining.Load() {
+		c.Abort(wire.Unavailable)
+	}
+	<-c.Done()
+	return errors.Join(errUnapplied, err)
 }
 
 // refuse ends a connection that may not send positions: returning would acknowledge them.

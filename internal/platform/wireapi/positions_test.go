@@ -82,6 +82,42 @@ func TestPositionsOfAnObjectAreInOrder(t *testing.T) {
 	}
 }
 
+// Posts that the platform refuses for now are not acknowledged, and are applied once it accepts
+// positions again: their connection ends, and the client sends them on the next one.
+func TestRefusedPostsAreSentAgain(t *testing.T) {
+	s := newSite(t, nil)
+	s.pipeline.Refuse("the disk is full")
+	connected := make(chan struct{}, 100)
+	c, err := wire.NewClient(wire.ClientConfig{
+		Address: s.addr, MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond,
+		OnConnect: func(context.Context, *wire.Conn) {
+			select {
+			case connected <- struct{}{}:
+			default:
+			}
+		},
+	})
+	must(t, err)
+	defer c.Close()
+	number, err := c.PostAck(s.ctx(), KindUpdate, body(t, "v", 1, 1, firstTime))
+	must(t, err)
+	for range 3 {
+		select {
+		case <-connected:
+		case <-s.ctx().Done():
+			t.Fatal("the client keeps a connection that applies none of its posts")
+		}
+	}
+	if n := c.Acked(); n != 0 {
+		t.Errorf("%d posts are acknowledged", n)
+	}
+	s.pipeline.Refuse("")
+	must(t, c.WaitAcked(s.ctx(), number))
+	if totals := s.pipeline.Metrics.Totals(); totals.Accepted != 1 {
+		t.Errorf("%+v", totals)
+	}
+}
+
 func TestToken(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.Token = "s3cret" })
 	raw := func(scheme, data string) func(net.Conn) (*wire.Auth, error) {

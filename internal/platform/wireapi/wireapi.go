@@ -81,8 +81,9 @@ type API struct {
 	handlers  activeCount // of requests and streams; a drain waits for them
 	followers activeCount // of streams of events
 
-	cut     context.CancelFunc // ends the drain of the connections; set by Drain
-	stopped chan error         // the result of the server's shutdown
+	draining atomic.Bool
+	cut      context.CancelFunc // ends the drain of the connections; set by Drain
+	stopped  chan error         // the result of the server's shutdown
 }
 
 // counts holds the counters of Stats.
@@ -113,6 +114,7 @@ func (a *API) Serve(l net.Listener) error { return a.server.Serve(l) }
 // Drain stops accepting connections, and asks the peers to begin nothing new. Streams of events
 // continue until the log ends. It is called once. Close waits for the end, which ctx bounds.
 func (a *API) Drain(ctx context.Context) {
+	a.draining.Store(true)
 	ctx, a.cut = context.WithCancel(ctx)
 	go func() { a.stopped <- a.server.Shutdown(ctx) }() // ends with ctx at the latest; Close waits for it
 }

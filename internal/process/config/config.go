@@ -67,11 +67,17 @@ type Cluster struct {
 	// http.listen.
 	Advertise string `yaml:"advertise"`
 
+	// A snapshot of the state is written once the log has grown by SnapshotBytes since the last
+	// one, or by the bytes of the last one, if these are more; and once it has grown at all, after
+	// the time Snapshot.
+	Snapshot      time.Duration `yaml:"snapshot"`       // 0: at no time
+	SnapshotBytes Size          `yaml:"snapshot_bytes"` //
+
 	User     string `yaml:"user"`     // at the servers, with Password
 	Password Secret `yaml:"password"` //
 	Token    Secret `yaml:"token"`    // instead of User and Password
 	Creds    string `yaml:"creds"`    // file of credentials, instead of both; "" is none
-	RootCA   string `yaml:"root_ca"`  // PEM file that signs the servers' certificates; "" is the system's
+	RootCA   string `yaml:"root_ca"`  // PEM file of the authorities of the servers and of other nodes; "" is the system's
 }
 
 // On reports whether the platform is a node of several.
@@ -251,7 +257,7 @@ type Dashboard struct {
 // Default returns the configuration without any source.
 func Default() *Config {
 	return &Config{
-		Cluster: Cluster{Name: "paddock"},
+		Cluster: Cluster{Name: "paddock", Snapshot: 24 * time.Hour, SnapshotBytes: 256 * MiB},
 		Journal: Journal{Durability: "sync", MinFree: 256 * MiB, Keep: 7 * 24 * time.Hour},
 		History: History{Keep: 30 * 24 * time.Hour},
 		HTTP:    HTTP{Listen: "127.0.0.1:8080"},

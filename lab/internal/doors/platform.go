@@ -32,7 +32,7 @@ const (
 // Service is the configuration of platforms that are alike.
 type Service struct {
 	Program string // that has the command up
-	Sets    string // directory of GeoJSON files
+	Sets    string // directory of GeoJSON files; "": none
 	Root    string // directory for temporary files
 	Policy  string // of all sets
 }
@@ -57,8 +57,11 @@ type Restored struct {
 // Launch starts a platform, without waiting for it. data is a directory, or "off".
 func (s *Service) Launch(data, listen string, args ...string) (*Platform, error) {
 	p := &Platform{Begun: time.Now(), ready: make(chan struct{}), Restored: make(chan Restored, 1)}
+	if s.Sets != "" {
+		args = append(args, "--sets", s.Sets)
+	}
 	cmd := exec.Command(s.Program, append([]string{
-		"up", "--data", data, "--policy", s.Policy, "--sets", s.Sets, "--no-watch", "--snapshots", filepath.Join(s.Root, "snapshots"),
+		"up", "--data", data, "--policy", s.Policy, "--no-watch", "--snapshots", filepath.Join(s.Root, "snapshots"),
 		"--listen", listen, "--bus-listen", anyPort, "--wire-listen", anyPort, "--log-level", "info", "--log-format", "json",
 	}, args...)...)
 	cmd.Env = process.Environment()

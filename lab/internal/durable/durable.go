@@ -16,7 +16,7 @@ import (
 	"paddock/lab/process"
 )
 
-// Options say what is measured. All must be set, but Peer and Profile may be empty.
+// Options say what is measured. All must be set, but Bus, Peer and Profile may be empty.
 type Options struct {
 	Program string // that has the command up
 	Dir     string // on the measured disk; all files are made below it
@@ -30,8 +30,9 @@ type Options struct {
 	Window   int   // batches of a connection that are sent and not acknowledged
 	Recovery []int // numbers of objects of the platforms that are killed
 
+	Bus      string // URL of NATS servers with the log of a cluster, whose only node is measured too; "" = none
 	Peer     string // program tile38-server; "" = that of PATH
-	Profile  string // file for a profile of the durable platform's processor time
+	Profile  string // file for a profile of the processor time of the node, or of the durable platform
 	Progress io.Writer
 }
 
@@ -78,6 +79,14 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	return report, nil
 }
 
+// profiled returns the name of the platform whose profile is taken.
+func (b *bench) profiled() string {
+	if b.Bus != "" {
+		return clusters
+	}
+	return durable
+}
+
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Progress, format+"\n", args...) }
 
 // compare runs the rounds over wire and HTTP: the contenders take turns, and each round begins with
@@ -89,8 +98,12 @@ func (b *bench) compare(ctx context.Context) (err error) {
 			err = errors.Join(err, c.stop(ctx))
 		}
 	}()
-	for _, kept := range []bool{true, false} {
-		m, err := b.startMode(ctx, kept)
+	modes := []string{durable, volatile}
+	if b.Bus != "" {
+		modes = append(modes, clusters)
+	}
+	for _, name := range modes {
+		m, err := b.startMode(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"paddock/internal/platform/position"
@@ -18,7 +20,8 @@ import (
 	"paddock/lab/internal/results"
 )
 
-// mode is a platform that keeps a journal, or none, with its load and its figures.
+// mode is a platform that keeps a journal, none, or that of a cluster, with its load and its
+// figures.
 type mode struct {
 	*doors.Platform
 	b      *bench
@@ -41,24 +44,35 @@ const probeEvery = 10
 const (
 	durable  = "durable"
 	volatile = "volatile"
+	clusters = "cluster"
 )
 
 // startMode starts a platform, and sends every object once.
-func (b *bench) startMode(ctx context.Context, kept bool) (m *mode, err error) {
-	m = &mode{b: b, name: volatile, fleets: b.places.Fleets(b.Objects, b.Conns)}
+func (b *bench) startMode(ctx context.Context, name string) (m *mode, err error) {
+	m = &mode{b: b, name: name, fleets: b.places.Fleets(b.Objects, b.Conns)}
 	data := "off"
-	if kept {
-		data = filepath.Join(b.root, durable)
-		m.name, m.data = durable, data
+	if name != volatile {
+		data = filepath.Join(b.root, name)
+		m.data = data
 	}
 	m.single = b.places.Fleets(1, 1)[0].Vehicles[0]
 	m.single.ID = "single"
 	var args []string
-	if b.Profile != "" && kept {
+	if b.Profile != "" && name == b.profiled() {
 		args = append(args, "--profile")
 	}
-	if m.Platform, err = b.service.Start(ctx, data, args...); err != nil {
+	service := b.service
+	if name == clusters {
+		args = append(args, "--bus", b.Bus, "--node", "bench")
+		service.Sets = ""
+	}
+	if m.Platform, err = service.Start(ctx, data, args...); err != nil {
 		return nil, err
+	}
+	if name == clusters {
+		if err := m.putSets(ctx); err != nil {
+			return nil, errors.Join(err, m.End(ctx))
+		}
 	}
 	b.say("%s: %d objects", m.name, b.Objects)
 	_, err = b.sender.Wire(ctx, m.Wire, m.fleets, doors.Load{Positions: b.Objects})
@@ -71,10 +85,41 @@ func (b *bench) startMode(ctx context.Context, kept bool) (m *mode, err error) {
 	return m, nil
 }
 
+// putSets gives a node its sets, which come over the API there. The first request waits until it
+// leads.
+func (m *mode) putSets(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(m.b.Sets, "*.geojson"))
+	for _, file := range files {
+		err = errors.Join(err, m.putSet(ctx, file))
+	}
+	return err
+}
+
+func (m *mode) putSet(ctx context.Context, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("http://%s/v1/sets/%s", m.HTTP, strings.TrimSuffix(filepath.Base(file), ".geojson"))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("PUT %s: answer %d", url, response.StatusCode)
+	}
+	return nil
+}
+
 // measure makes the load of a round: by wire, then by HTTP.
 func (m *mode) measure(ctx context.Context, round int) error {
 	profiled := make(chan error, 1)
-	if m.b.Profile != "" && m.data != "" && round == 0 {
+	if m.b.Profile != "" && m.name == m.b.profiled() && round == 0 {
 		go func() { profiled <- m.profile(ctx) }()
 	} else {
 		profiled <- nil
@@ -197,7 +242,7 @@ func (m *mode) note() {
 
 // stop ends the platform, and counts the bytes of its files.
 func (m *mode) stop(ctx context.Context) error {
-	if err := m.End(ctx); err != nil || ctx.Err() != nil || m.data == "" {
+	if err := m.End(ctx); err != nil || ctx.Err() != nil || m.name != durable {
 		return err
 	}
 	positions := int64(m.b.Objects) + m.sent

@@ -105,7 +105,7 @@ func newFeed(name string, rounds []window) *Feed {
 	if all.events > 0 {
 		f.PerEvent = float64(all.Positions) / float64(all.events)
 	}
-	if all.records > 0 {
+	if all.records > 0 && name != clusters { // a node writes after the servers, and waits for them alone
 		f.PerRecord, f.Append = float64(all.Positions)/float64(all.records), results.Micros(all.appending)/float64(all.records)
 		f.Appending = all.appending.Seconds() / all.Elapsed.Seconds()
 	}
@@ -152,8 +152,9 @@ func (r *Report) compare() {
 		})
 	}
 	feed(durable, volatile)
+	feed(clusters, durable)
 	feed(durable, doors.PeerName)
-	if len(r.HTTP) == 2 && r.Disk != nil {
+	if len(r.HTTP) >= 2 && r.Disk != nil {
 		kept, base := r.HTTP[0], slices.Clone(r.HTTP[1].rounds)
 		for i := range base {
 			base[i] += 3 * kept.syncs[i]

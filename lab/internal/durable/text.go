@@ -88,7 +88,7 @@ func (r *Report) writeHTTP(w io.Writer) {
 	for _, h := range r.HTTP {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\n", h.Name, us(h.P50), us(h.P99), figure.Count(int64(h.Samples)))
 	}
-	if len(r.HTTP) == 2 && r.Disk != nil {
+	if len(r.HTTP) >= 2 && r.Disk != nil {
 		fmt.Fprintf(w, "%s\t%s\t\t\t\n", bound, us(r.HTTP[1].P50+3*r.Disk.P50))
 	}
 }

@@ -19,8 +19,10 @@ import (
 	"paddock/internal/platform/journal"
 )
 
+// Prefix begins the names of the stored values.
+const Prefix = "audit/"
+
 const (
-	prefix = "audit/"
 	// MaxEntries bounds the kept entries: the oldest ones are removed, trim at a time.
 	MaxEntries = 100_000
 	trim       = 1000
@@ -54,6 +56,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	names   []string // of stored entries, in order
+	stale   bool     // names are those of an earlier time
 	pending []*Pending
 	last    int64 // number of the last id
 }
@@ -71,13 +74,21 @@ func Open(s Store) (*Log, error) {
 	return l, l.Reload()
 }
 
-// Reload reads which entries the store has, after another node has changed it.
-func (l *Log) Reload() error {
-	names, err := l.store.Names(prefix)
+// Changed tells that another node has changed the store.
+func (l *Log) Changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.stale = true
+}
+
+// Reload reads which entries the store has.
+func (l *Log) Reload() error {
+	names, err := l.store.Names(Prefix)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stale = false
 	if l.names = names; len(names) > 0 { // a clock may have been set back
-		_, _ = fmt.Sscanf(names[len(names)-1], prefix+"%x", &l.last)
+		_, _ = fmt.Sscanf(names[len(names)-1], Prefix+"%x", &l.last)
 	}
 	return err
 }
@@ -116,7 +127,7 @@ func (l *Log) Take() (values []journal.Value) {
 	for _, p := range l.pending {
 		if values = append(values, p.entry.value()); !p.taken {
 			p.taken = true
-			l.names = append(l.names, prefix+p.entry.ID)
+			l.names = append(l.names, Prefix+p.entry.ID)
 		}
 	}
 	return values
@@ -124,7 +135,7 @@ func (l *Log) Take() (values []journal.Value) {
 
 func (e *Entry) value() journal.Value {
 	text, _ := json.Marshal(e) // texts and times always encode
-	return journal.Value{Name: prefix + e.ID, Bytes: text}
+	return journal.Value{Name: Prefix + e.ID, Bytes: text}
 }
 
 // End ends a change. Its entry is stored when End returns without an error. With a failure the
@@ -190,23 +201,29 @@ type Query struct {
 // older ones.
 func (l *Log) List(q Query) (found []Entry, more bool, err error) {
 	l.mu.Lock()
-	names := l.names
+	names, stale := l.names, l.stale
 	l.mu.Unlock()
+	if stale {
+		if err := l.Reload(); err != nil {
+			return nil, false, err
+		}
+		return l.List(q)
+	}
 	if q.Before != "" {
-		at, _ := slices.BinarySearch(names, prefix+q.Before)
+		at, _ := slices.BinarySearch(names, Prefix+q.Before)
 		names = names[:at]
 	}
 	const step = 256
 	for len(names) > 0 {
 		from := max(len(names)-step, 0)
 		var batch []Entry
-		err := l.store.Values(prefix, names[from], func(v journal.Value) error {
+		err := l.store.Values(Prefix, names[from], func(v journal.Value) error {
 			if v.Name > names[len(names)-1] {
 				return journal.ErrEnough
 			}
 			var e Entry
 			if err := json.Unmarshal(v.Bytes, &e); err != nil {
-				return fmt.Errorf("%s: %w", strings.TrimPrefix(v.Name, prefix), err)
+				return fmt.Errorf("%s: %w", strings.TrimPrefix(v.Name, Prefix), err)
 			}
 			batch = append(batch, e)
 			return nil

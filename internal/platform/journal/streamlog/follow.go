@@ -33,6 +33,7 @@ type Entry struct {
 	Number   uint64    // counting from 1; of a claim, of the entry before it
 	Time     time.Time // when the servers stored its last message, by their clock
 	Node     string    // of a claim; else ""
+	Base     bool      // the entries go on from a snapshot: see [Log.Begin]
 	Data     []byte
 }
 
@@ -179,9 +180,9 @@ func (r *reader) take(sequence uint64, at time.Time, data []byte) error {
 	before := r.part
 	r.part, r.next = p, sequence+1
 	e := &Entry{Sequence: sequence, Term: p.term, Number: p.number, Time: at}
-	if p.kind == kindClaim {
+	if p.kind != kindEntry {
 		r.entry = nil // of a writer that did not finish it
-		e.Node = p.node()
+		e.Node, e.Base = p.node(), p.kind == kindBase
 		return r.f(e)
 	}
 	if p.index > 0 && (before.kind != kindEntry || before.number != p.number || before.index+1 != p.index) {

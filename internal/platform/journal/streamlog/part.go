@@ -14,6 +14,7 @@ const partVersion = 1
 const (
 	kindClaim = 1 // a node is the writer from here on
 	kindEntry = 2 // a part of an entry
+	kindBase  = 3 // the first message: the entries go on from a snapshot
 )
 
 // part is a message of the log: a version, the kind, the term, the number of the entry, the index
@@ -47,7 +48,7 @@ func parse(b []byte) (p part, err error) {
 	}
 	p = part{kind: f.Byte(), term: f.Uint(), number: f.Uint(), index: f.Uint(), last: f.Byte() == 1}
 	p.data = f.Rest
-	if f.Failed || p.kind != kindClaim && p.kind != kindEntry || p.term == 0 {
+	if f.Failed || p.kind < kindClaim || p.kind > kindBase || p.term == 0 {
 		return p, ErrForeign
 	}
 	return p, nil

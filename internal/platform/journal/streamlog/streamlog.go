@@ -52,6 +52,9 @@ type Config struct {
 	// Stream is the stream's name, and Subject that of its messages. Copies are published below
 	// Copies, a prefix of subjects without a dot at its end.
 	Stream, Subject, Copies string
+	// Snapshots is the prefix of the subjects of snapshots, without a dot at its end. They are in a
+	// stream of their own, whose name is Stream and SnapshotsSuffix. "": there are none.
+	Snapshots string
 	// Replicas is the number of servers that hold the stream; 0: 1.
 	Replicas int
 }
@@ -59,7 +62,7 @@ type Config struct {
 // idKey is the stream's metadata that holds the id of the log.
 const idKey = "paddock.log"
 
-// Create makes the stream, or changes it to the present configuration.
+// Create makes the streams, or changes them to the present configuration.
 func Create(ctx context.Context, nc *nats.Conn, c Config) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -78,6 +81,9 @@ func Create(ctx context.Context, nc *nats.Conn, c Config) error {
 		Duplicates: 2 * time.Minute, Metadata: map[string]string{idKey: id},
 		RePublish: &jetstream.RePublish{Source: c.Subject, Destination: c.Copies + "." + c.Subject},
 	})
+	if err == nil && c.Snapshots != "" {
+		_, err = js.CreateOrUpdateStream(ctx, c.snapshotStream())
+	}
 	return err
 }
 
@@ -93,8 +99,9 @@ type Log struct {
 	id   string // of this process, in its claims: a node may come back under its name
 	part int    // largest payload of a part
 
-	known  lastInfo
-	counts counters
+	snapshots jetstream.Stream // nil: none
+	known     lastInfo
+	counts    counters
 
 	term   uint64 // of this writer; 0: it is none
 	last   uint64 // sequence of the newest message, as far as the writer knows
@@ -111,21 +118,17 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := again(ctx, func(ctx context.Context) (string, error) {
-		stream, err := js.Stream(ctx, c.Stream)
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return "", final{fmt.Errorf("%w: %s", ErrNoStream, c.Stream)}
-		}
-		if err != nil {
-			return "", err
-		}
-		return stream.CachedInfo().Config.Metadata[idKey], nil
-	})
-	if err == nil && id == "" {
-		err = fmt.Errorf("%w: the stream %s has no id", ErrForeign, c.Stream)
+	stream, err := openStream(ctx, js, c.Stream)
+	var snapshots jetstream.Stream
+	if err == nil && c.Snapshots != "" {
+		snapshots, err = openStream(ctx, js, c.Stream+SnapshotsSuffix)
 	}
 	if err != nil {
 		return nil, err
+	}
+	id := stream.CachedInfo().Config.Metadata[idKey]
+	if id == "" {
+		return nil, fmt.Errorf("%w: the stream %s has no id", ErrForeign, c.Stream)
 	}
 	part := maxPart
 	if most := int(nc.MaxPayload()); most > 0 {
@@ -134,7 +137,30 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Log, error) {
 	if part < headRoom {
 		return nil, fmt.Errorf("the servers' max_payload of %d bytes is too small", nc.MaxPayload())
 	}
-	return &Log{Config: c, ID: id, nc: nc, js: js, id: nuid.Next(), part: part}, nil
+	return &Log{Config: c, ID: id, nc: nc, js: js, snapshots: snapshots, id: nuid.Next(), part: part}, nil
+}
+
+// openStream returns a stream that exists.
+func openStream(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, error) {
+	return again(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		stream, err := js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			err = final{fmt.Errorf("%w: %s", ErrNoStream, name)}
+		}
+		return stream, err
+	})
+}
+
+// Clock returns how far the clock of the server that leads the stream is ahead of the one here, and
+// how far off that may be.
+func (l *Log) Clock(ctx context.Context) (ahead, within time.Duration, err error) {
+	asked := time.Now()
+	stream, err := l.js.Stream(ctx, l.Stream)
+	if err != nil {
+		return 0, 0, err
+	}
+	within = time.Since(asked) / 2
+	return stream.CachedInfo().TimeStamp.Sub(asked.Add(within)), within, nil
 }
 
 // Head is the newest message of a log.
@@ -146,44 +172,51 @@ type Head struct {
 	part     part
 }
 
-// stored is a message as the leader of the stream answers it.
+// stored is a message as the leader of a stream answers it.
 type stored struct {
-	Error   *jetstream.APIError `json:"error"`
-	Message struct {
-		Sequence uint64 `json:"seq"`
-		Data     []byte `json:"data"`
-	} `json:"message"`
+	Sequence uint64 `json:"seq"`
+	Data     []byte `json:"data"`
 }
 
-// Head returns the newest message, as the leader of the stream has it. A direct get would ask any
-// of the servers, which may be behind.
-func (l *Log) Head(ctx context.Context) (Head, error) {
-	return again(ctx, func(ctx context.Context) (Head, error) {
-		request, err := json.Marshal(map[string]string{"last_by_subj": l.Subject})
+// message asks the leader of a stream for a message, until ctx ends; nil: there is none. A direct
+// get would ask any of the servers, which may be behind.
+func (l *Log) message(ctx context.Context, stream string, which map[string]any) (*stored, error) {
+	request, err := json.Marshal(which)
+	if err != nil {
+		return nil, err
+	}
+	return again(ctx, func(ctx context.Context) (*stored, error) {
+		answer, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, request)
 		if err != nil {
-			return Head{}, err
+			return nil, err
 		}
-		answer, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+l.Stream, request)
-		if err != nil {
-			return Head{}, err
+		var found struct {
+			Error   *jetstream.APIError `json:"error"`
+			Message *stored             `json:"message"`
 		}
-		var found stored
-		if err := json.Unmarshal(answer.Data, &found); err != nil {
-			return Head{}, err
+		switch err := json.Unmarshal(answer.Data, &found); {
+		case err != nil:
+			return nil, err
+		case found.Error == nil:
+			return found.Message, nil
+		case found.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+			return nil, nil
 		}
-		if found.Error != nil {
-			if found.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
-				return Head{}, nil // Trim keeps the newest one
-			}
-			return Head{}, found.Error
-		}
-		m := &found.Message
-		p, err := parse(m.Data)
-		if err != nil {
-			return Head{}, final{fmt.Errorf("message %d of %s: %w", m.Sequence, l.Stream, err)}
-		}
-		return Head{Sequence: m.Sequence, Term: p.term, Number: p.number, Node: p.node(), part: p}, nil
+		return nil, found.Error
 	})
+}
+
+// Head returns the newest message, as the leader of the stream has it.
+func (l *Log) Head(ctx context.Context) (Head, error) {
+	m, err := l.message(ctx, l.Stream, map[string]any{"last_by_subj": l.Subject})
+	if err != nil || m == nil { // Trim keeps the newest one
+		return Head{}, err
+	}
+	p, err := parse(m.Data)
+	if err != nil {
+		return Head{}, fmt.Errorf("message %d of %s: %w", m.Sequence, l.Stream, err)
+	}
+	return Head{Sequence: m.Sequence, Term: p.term, Number: p.number, Node: p.node(), part: p}, nil
 }
 
 // Claim makes this node the writer, and returns the sequence of its claim: what lies before it is
@@ -227,6 +260,16 @@ func (l *Log) Append(ctx context.Context, data []byte) (number, sequence uint64,
 		}
 	}
 }
+
+// Begin writes the first message of a log whose entries go on from a snapshot, at the sequence
+// BaseSequence. No node can have begun with the log then: else the error is ErrReplaced.
+func (l *Log) Begin(ctx context.Context) error {
+	l.last = 0
+	return l.publish(ctx, part{kind: kindBase, term: 1, last: true, data: []byte(l.id)})
+}
+
+// BaseSequence is the sequence that a snapshot has from which the entries of a log go on.
+const BaseSequence = 1
 
 // publish adds a message behind the newest one that this writer knows, and returns once the servers
 // have it.
@@ -276,6 +319,37 @@ func (l *Log) send(ctx context.Context, msg *nats.Msg, p *part) (sequence uint64
 func wrongSequence(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// Bounds are the messages that a log keeps.
+type Bounds struct {
+	First, Last uint64 // sequences; without a message First is Last+1
+	Bytes       uint64
+}
+
+// Bounds returns the bounds of the log, as the leader of the stream has them.
+func (l *Log) Bounds(ctx context.Context) (Bounds, error) {
+	return again(ctx, func(ctx context.Context) (Bounds, error) {
+		stream, err := l.js.Stream(ctx, l.Stream)
+		if err != nil {
+			return Bounds{}, err
+		}
+		s := stream.CachedInfo().State
+		if s.Msgs == 0 {
+			s.FirstSeq = s.LastSeq + 1
+		}
+		return Bounds{First: s.FirstSeq, Last: s.LastSeq, Bytes: s.Bytes}, nil
+	})
+}
+
+// OnSnapshot reports whether the log begins with the message of Begin.
+func (l *Log) OnSnapshot(ctx context.Context) (bool, error) {
+	m, err := l.message(ctx, l.Stream, map[string]any{"seq": BaseSequence})
+	if err != nil || m == nil {
+		return false, err
+	}
+	p, err := parse(m.Data)
+	return p.kind == kindBase, err
 }
 
 // Trim removes the messages with lower sequences, but not the newest one.

@@ -11,6 +11,8 @@ export interface Bus {
   closed: BusClosed[];
   connections: BusConnection[];
   connections_all: number;
+  /** To other servers. */
+  bridges: BusBridge[];
 }
 
 export interface BusFigures {
@@ -64,6 +66,23 @@ export interface BusConnection {
   subscriptions: number;
   /** Of the first subscriptions. */
   subjects: string[];
+}
+
+export interface BusBridge {
+  name: string;
+  connected: boolean;
+  /** Absent: there is no connection. */
+  url?: string;
+  age_ms: number;
+  /** Absent: there is a connection, or the first attempt goes on. */
+  error?: string;
+  connects: number;
+  waiting_bytes: number;
+  messages_in: number;
+  messages_out: number;
+  /** By reason. */
+  dropped_in: Record<string, number>;
+  dropped_out: Record<string, number>;
 }
 
 export const fetchBus = (find: string, signal: AbortSignal): Promise<Bus> => get("v1/bus", { find, limit: 200 }, signal);

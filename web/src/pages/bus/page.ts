@@ -6,10 +6,11 @@ import { countText, createFind, overviewCard } from "../../frame/overview";
 import { watch } from "../../frame/watch";
 import { formatBytes, formatCount, formatDuration, formatLatency } from "../../format";
 import { everyMs } from "../../live/poll";
+import { bridgeState, droppedMessages, droppedText } from "../../model/bridges";
 import { Meter } from "../../model/meter";
 import { createFigureList, type FigureSpec } from "../../ui/figure";
 import { Table } from "../../ui/table";
-import { fetchBus, type Bus, type BusClosed, type BusConnection, type BusPrefix, type BusSubject } from "./api";
+import { fetchBus, type Bus, type BusBridge, type BusClosed, type BusConnection, type BusPrefix, type BusSubject } from "./api";
 
 /** An answer with the rates that follow from earlier answers. */
 interface Seen extends Bus {
@@ -31,6 +32,8 @@ export function open(frame: Frame): void {
   const meter = new Meter();
   const figures = createFigureList(specs);
   const connections = connectionTable(meter);
+  const bridges = bridgeTable(meter);
+  const bridgeCard = overviewCard("Bridges", bridges.element).element;
   const prefixes = prefixTable(meter);
   const subjects = new Table<BusSubject>("Subjects that are busy", [{ name: "Subject", text: ({ subject }) => subject, hint: ({ subject }) => subject }, { name: "Recent messages", title: "At least so many, and older ones count less", number: true, text: ({ messages }) => formatCount(messages) }], ({ subject }) => subject);
   const closed = new Table<BusClosed>("Ended connections by reason", [{ name: "Reason", text: ({ reason }) => reason }, { name: "In all", number: true, text: ({ count }) => formatCount(count), state: ({ reason }) => (reason.startsWith("Slow") ? "refused" : "") }], ({ reason }) => reason);
@@ -41,6 +44,8 @@ export function open(frame: Frame): void {
     meter.add(bus.t, counters(bus));
     figures.add({ ...bus, meter });
     connections.show(bus.connections);
+    bridges.show(bus.bridges);
+    bridgeCard.hidden = bus.bridges.length === 0;
     prefixes.show(bus.prefixes.filter((line) => line.in + line.out > 0).sort((a, b) => b.in + b.out - (a.in + a.out)));
     subjects.show(bus.subjects);
     closed.show(bus.closed);
@@ -57,16 +62,34 @@ export function open(frame: Frame): void {
   frame.figures.append(figures.element);
   frame.main.classList.add("overview");
   frame.main.append(
-    h("div", { class: "overview-wide" }, createFind("Find a connection", setFind), connectionCard.element),
+    h("div", { class: "overview-wide" }, createFind("Find a connection", setFind), bridgeCard, connectionCard.element),
     h("div", { class: "overview-side" }, overviewCard("Traffic by prefix", prefixes.element, noPrefixes!).element, overviewCard("Busiest subjects", subjects.element, noSubjects!).element, overviewCard("Ended connections", closed.element, noClosed!).element),
   );
 }
 
-function counters({ figures, prefixes, connections }: Bus): Map<string, number> {
+function counters({ figures, prefixes, connections, bridges }: Bus): Map<string, number> {
   const counts = new Map([["in", figures.messages_in], ["out", figures.messages_out], ["bytes", figures.bytes_out], ["dropped", figures.dropped], ["refused", figures.refused]]);
   for (const { prefix, in: published, out } of prefixes) counts.set(`prefix in ${prefix}`, published).set(`prefix out ${prefix}`, out);
   for (const { id, messages_in, messages_out } of connections) counts.set(`connection in ${id}`, messages_in).set(`connection out ${id}`, messages_out);
+  for (const { name, messages_in, messages_out } of bridges) counts.set(`bridge in ${name}`, messages_in).set(`bridge out ${name}`, messages_out);
   return counts;
+}
+
+function bridgeTable(meter: Meter): Table<BusBridge> {
+  return new Table<BusBridge>(
+    "Bridges to other servers",
+    [
+      { name: "Bridge", text: ({ name }) => name },
+      { name: "State", wide: true, text: bridgeState, hint: ({ error }) => error ?? "", state: ({ connected }) => (connected ? "" : "refused") },
+      { name: "Server", wide: true, text: ({ url }) => url ?? "–", hint: ({ url }) => url ?? "" },
+      { name: "In/s", title: "Messages of the other server, published here a second", number: true, text: ({ name }) => formatCount(meter.of(`bridge in ${name}`)) },
+      { name: "Out/s", title: "Messages of this bus, published at the other server a second", number: true, text: ({ name }) => formatCount(meter.of(`bridge out ${name}`)) },
+      { name: "Waiting", title: "Bytes that wait for the other server", number: true, text: ({ waiting_bytes }) => formatBytes(waiting_bytes), state: ({ waiting_bytes }) => (waiting_bytes > 1 << 20 ? "away" : "") },
+      { name: "Dropped", title: "Messages that were not passed, without the ones that had been at the other server already", number: true, text: (bridge) => formatCount(droppedMessages(bridge)), hint: droppedText },
+    ],
+    ({ name }) => name,
+    true,
+  );
 }
 
 function connectionTable(meter: Meter): Table<BusConnection> {

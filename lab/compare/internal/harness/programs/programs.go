@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -90,6 +91,25 @@ func FreePorts(count int) (ports []int, err error) {
 		}
 		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// KeptPorts is FreePorts for ports on which programs listen again after they were stopped: the
+// system gives them to no connection, as it does with those of FreePorts, which begin at 32768 on
+// Linux.
+func KeptPorts(count int) (ports []int, err error) {
+	for tries := 0; len(ports) < count; tries++ {
+		port := 10_000 + rand.IntN(22_000)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			if tries < 100*count {
+				continue
+			}
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, port)
 	}
 	return ports, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ const (
 	envClient  = "PADDOCK_TEST_NATS_CLIENT"
 	envCluster = "PADDOCK_TEST_NATS_CLUSTER"
 	envRoutes  = "PADDOCK_TEST_NATS_ROUTES"
+	envHidden  = "PADDOCK_TEST_NATS_HIDDEN"
 )
 
 // Main is TestMain of the tests that use this package: it runs the tests, or a server.
@@ -46,7 +48,7 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve runs a server until it is killed.
+// serve runs a server until it is killed, or gets SIGTERM.
 func serve() error {
 	port := func(name string) int {
 		n, _ := strconv.Atoi(os.Getenv(name)) // 0 is none
@@ -65,6 +67,8 @@ func serve() error {
 			}
 			o.Routes = append(o.Routes, u)
 		}
+		// No server listens at this address, so the others use their routes alone.
+		o.Cluster.Advertise, o.Cluster.NoAdvertise = os.Getenv(envHidden), os.Getenv(envHidden) != ""
 	}
 	s, err := server.NewServer(o)
 	if err != nil {
@@ -72,7 +76,10 @@ func serve() error {
 	}
 	s.SetLogger(nil, false, false)
 	s.Start()
-	s.WaitForShutdown()
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
+	<-ended
+	s.Shutdown()
 	return nil
 }
 
@@ -90,28 +97,52 @@ type Cluster struct {
 	t       testing.TB
 }
 
+// Options configure StartWith.
+type Options struct {
+	// Dir returns the directory of a server. Nil: one of the test.
+	Dir func(i int) string
+	// Route returns the address at which a server reaches another one, given that one's own. The
+	// servers have no other way to each other. Nil: the own one.
+	Route func(from, to int, address string) string
+}
+
 // Start starts servers, of which each has a directory of its own, and waits until JetStream
 // answers. They are killed at the end of the test.
 func Start(t testing.TB, count int) *Cluster {
 	t.Helper()
+	return StartWith(t, count, Options{})
+}
+
+// StartWith is Start with options.
+func StartWith(t testing.TB, count int, o Options) *Cluster {
+	t.Helper()
 	c := &Cluster{t: t}
-	dir := t.TempDir()
-	ports, err := programs.FreePorts(2 * count)
+	if o.Dir == nil {
+		dir := t.TempDir()
+		o.Dir = func(i int) string { return filepath.Join(dir, strconv.Itoa(i+1)) }
+	}
+	ports, err := programs.KeptPorts(2*count + 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	routes := make([]string, count)
-	for i := range routes {
-		routes[i] = fmt.Sprintf("nats-route://127.0.0.1:%d", ports[count+i])
-	}
-	if count == 1 {
-		routes = nil
-	}
 	for i := range count {
+		var routes []string
+		for j := range count {
+			address := fmt.Sprintf("127.0.0.1:%d", ports[count+j])
+			if o.Route != nil && i != j {
+				address = o.Route(i, j, address)
+			}
+			if count > 1 && (o.Route == nil || i != j) {
+				routes = append(routes, "nats-route://"+address)
+			}
+		}
 		s := &Server{Name: fmt.Sprintf("n%d", i+1), client: ports[i]}
 		s.env = append(os.Environ(),
-			envName+"="+s.Name, envDir+"="+filepath.Join(dir, s.Name), fmt.Sprintf("%s=%d", envClient, s.client),
+			envName+"="+s.Name, envDir+"="+o.Dir(i), fmt.Sprintf("%s=%d", envClient, s.client),
 			fmt.Sprintf("%s=%d", envCluster, ports[count+i]), envRoutes+"="+strings.Join(routes, ","))
+		if o.Route != nil {
+			s.env = append(s.env, fmt.Sprintf("%s=127.0.0.1:%d", envHidden, ports[2*count]))
+		}
 		c.Servers = append(c.Servers, s)
 		c.Run(i)
 	}
@@ -144,6 +175,15 @@ func (c *Cluster) Kill(i int) {
 	}
 }
 
+// End lets a server end as SIGTERM does, and waits for that.
+func (c *Cluster) End(i int) {
+	if s := c.Servers[i]; s.cmd != nil {
+		c.signal(i, syscall.SIGTERM)
+		_ = s.cmd.Wait() // it was asked to
+		s.cmd = nil
+	}
+}
+
 // Freeze stops a server with SIGSTOP, and Thaw lets it go on.
 func (c *Cluster) Freeze(i int) { c.signal(i, syscall.SIGSTOP) }
 
@@ -157,13 +197,19 @@ func (c *Cluster) signal(i int, s syscall.Signal) {
 	}
 }
 
+// Address returns the address of a server for clients.
+func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
+
 // URL returns the servers' addresses, with commas between them.
-func (c *Cluster) URL() string {
+func (c *Cluster) URL() string { return strings.Join(c.URLs(), ",") }
+
+// URLs returns the servers' addresses.
+func (c *Cluster) URLs() []string {
 	urls := make([]string, len(c.Servers))
 	for i, s := range c.Servers {
-		urls[i] = fmt.Sprintf("nats://127.0.0.1:%d", s.client)
+		urls[i] = "nats://" + s.Address()
 	}
-	return strings.Join(urls, ",")
+	return urls
 }
 
 // Connect returns a connection that is closed at the end of the test.

@@ -1,0 +1,188 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"paddock/internal/platform/cluster"
+	"paddock/internal/platform/deliver"
+	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/streamlog"
+)
+
+// logName is the value of a node's journal with the id of the log that it belongs to.
+const logName = "cluster/log"
+
+// nodePrefix begins the names of the values that the journal of a node has, and that of a platform
+// on its own has not.
+const nodePrefix = "cluster/"
+
+// detachedName is the value of a journal with the id of the log that it belonged to last.
+const detachedName = "detached"
+
+// The errors of Migrate and Detach.
+var (
+	errOfNode  = errors.New("it is that of a node of a cluster: start it with --bus, or make a copy for a platform on its own: paddock migrate --data DIR --out NEW")
+	errOfOther = errors.New("it is that of a node of another cluster: use an empty directory")
+	errAlone   = errors.New("it is that of a platform on its own: use an empty directory; paddock migrate takes its state into the cluster")
+	errNotNode = errors.New("it is that of a platform on its own already: use it as it is")
+)
+
+// attach makes a journal one of a node of the log with an id, which has applied the log up to a
+// place. Its cursors, epoch and numbers stay.
+func attach(j journal.Journal, id string, place cluster.Place) error {
+	return j.Put(journal.Value{Name: logName, Bytes: []byte(id)}, place.Value())
+}
+
+// detach makes a journal one of a platform on its own.
+func detach(j *journal.Disk) error {
+	id, err := attached(j)
+	if err != nil {
+		return err
+	}
+	if err := j.Change([]journal.Span{{From: nodePrefix, To: journal.PrefixEnd(nodePrefix)}}); err != nil {
+		return err
+	}
+	return j.Put(journal.Value{Name: detachedName, Bytes: []byte(id)}) // durable with the change
+}
+
+// attached returns the id of the log that a journal belongs to; "": it is that of a platform on its
+// own, or empty.
+func attached(j journal.Journal) (string, error) {
+	id, err := j.Get(logName)
+	if errors.Is(err, journal.ErrNotFound) {
+		return "", nil
+	}
+	return string(id), err
+}
+
+// refuseNode refuses the data directory of a node of a cluster.
+func (p *Platform) refuseNode() error {
+	id, err := attached(p.journal)
+	if err == nil && id != "" {
+		err = p.cfg.Fault("data.dir", errOfNode)
+	}
+	return err
+}
+
+// Migrate makes the state in the data directory of a stopped platform that of a cluster without a
+// state: its first snapshot. The directory stays as it is. version is that of this program, and
+// progress is called with the bytes that were written.
+func Migrate(ctx context.Context, dir string, log *streamlog.Log, version string, progress io.Writer) (s streamlog.Snapshot, err error) {
+	if err := stateless(ctx, log); err != nil {
+		return s, err
+	}
+	err = withCopy(dir, dir, func(work string) error {
+		if err := change(work, func(j *journal.Disk) error {
+			if id, err := attached(j); err != nil || id != "" {
+				return errors.Join(err, fmt.Errorf("%s: %w", dir, errOfNode))
+			}
+			return attach(j, log.ID, cluster.Place{Sequence: streamlog.BaseSequence})
+		}); err != nil {
+			return err
+		}
+		s = streamlog.Snapshot{Sequence: streamlog.BaseSequence, Node: "paddock migrate", Version: version, Time: time.Now().UTC()}
+		s, err = log.SaveSnapshot(ctx, s, func(w io.Writer) error {
+			return writeBackup(ctx, io.MultiWriter(w, progress), JournalDir(work), secretsDir(dir))
+		})
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	if err := log.Begin(ctx); errors.Is(err, streamlog.ErrReplaced) {
+		return s, errors.Join(errors.New("a node of the cluster was started meanwhile: stop all of them, make another cluster, and try again"), log.RemoveSnapshots(ctx))
+	} else if err != nil {
+		return s, err
+	}
+	return s, nil
+}
+
+// stateless refuses a log that has a state.
+func stateless(ctx context.Context, log *streamlog.Log) error {
+	b, err := log.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := log.Snapshots(ctx)
+	if err != nil {
+		return err
+	}
+	if b.Last > 0 || len(kept) > 0 {
+		return fmt.Errorf("the cluster has a state: the stream %s has had %d messages, and there are %d snapshots: make a cluster of another name with paddock cluster init", log.Stream, b.Last, len(kept))
+	}
+	return nil
+}
+
+// Detach makes a data directory of a platform on its own of that of a stopped node of a cluster,
+// which stays as it is. The directory to must have no journal.
+func Detach(dir, to string) (err error) {
+	if _, err := os.Stat(JournalDir(to)); err == nil {
+		return fmt.Errorf("%s is there already: move it away, or use another directory", JournalDir(to))
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(to) // unless there is something in it
+		}
+	}()
+	return withCopy(dir, to, func(work string) error {
+		if err := change(work, func(j *journal.Disk) error {
+			if id, err := attached(j); err != nil || id == "" {
+				return errors.Join(err, fmt.Errorf("%s: %w", dir, errNotNode))
+			}
+			return detach(j)
+		}); err != nil {
+			return err
+		}
+		secrets, err := os.ReadFile(filepath.Join(secretsDir(dir), hooks.SecretsFile))
+		if err == nil {
+			err = hooks.FileSecrets(secretsDir(to)).Save(secrets)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return errors.Join(os.Rename(JournalDir(work), JournalDir(to)), deliver.SyncDir(to))
+	})
+}
+
+// withCopy calls f with a data directory within beside that has a copy of the journal of dir, which
+// no process opens meanwhile.
+func withCopy(dir, beside string, f func(work string) error) (err error) {
+	if err := journal.CheckFormat(JournalDir(dir)); err != nil {
+		return err
+	}
+	release, err := journal.Hold(JournalDir(dir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	work, err := os.MkdirTemp(beside, backupPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	if err := journal.Copy(JournalDir(dir), JournalDir(work)); err != nil {
+		return err
+	}
+	return f(work)
+}
+
+// change calls f with the journal of a data directory.
+func change(dir string, f func(*journal.Disk) error) error {
+	j, err := journal.Open(journal.Options{Dir: JournalDir(dir)})
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(j), j.Close())
+}

@@ -1,0 +1,245 @@
+package clusterstate
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"paddock/internal/platform/deliver/webhook"
+	"paddock/lab/compare/internal/nats/servers"
+)
+
+// receiver is a webhook's other side, which checks the signature of each request.
+type receiver struct {
+	*httptest.Server
+	secret webhook.Secret // of secretText
+
+	mu    sync.Mutex
+	ids   map[string]int // how often each event came
+	wrong []error
+}
+
+const secretText = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+
+func receive(t *testing.T) *receiver {
+	t.Helper()
+	secret, err := webhook.ParseSecret(secretText)
+	ok(t, err)
+	r := &receiver{secret: secret, ids: map[string]int{}}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		err = webhook.Verify(req.Header, body, r.secret, time.Now())
+	}
+	if err != nil {
+		r.wrong = append(r.wrong, err)
+	}
+	for line := range strings.SplitSeq(string(body), `"id":"v`) { // of an event: "v3/17"
+		if id, _, found := strings.Cut(line, `"`); found && strings.Contains(id, "/") {
+			r.ids[id]++
+		}
+	}
+}
+
+// got waits until an event of each of n numbers has come, each once and with a right signature.
+func (r *receiver) got(t *testing.T, n int) {
+	t.Helper()
+	eventually(t, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.ids) < n {
+			return fmt.Errorf("the webhook has %d events, want %d", len(r.ids), n)
+		}
+		return nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, times := range r.ids {
+		if times > 1 {
+			t.Errorf("event %s came %d times", id, times)
+		}
+	}
+	if len(r.ids) > n || len(r.wrong) > 0 {
+		t.Errorf("%d events, want %d; %v", len(r.ids), n, r.wrong)
+	}
+}
+
+// fill gives a platform a set, a rule, a key and a webhook.
+func fill(n *node, r *receiver) {
+	n.do(http.MethodPut, "v1/sets/s", square)
+	n.do(http.MethodPut, "v1/rules/all", `{"set":"s","detect":["enter","exit"]}`)
+	n.do(http.MethodPost, "v1/keys", `{"name":"reader","verbs":["events:read"]}`)
+	n.do(http.MethodPut, "v1/webhooks/ops", fmt.Sprintf(`{"url":%q,"secrets":[%q]}`, r.URL, secretText))
+}
+
+// hasKeys reports a platform that lacks the keys of fill.
+func hasKeys(t *testing.T, n *node) {
+	t.Helper()
+	keys := n.do(http.MethodGet, "v1/keys", "")
+	for _, name := range []string{`"reader"`, `"administrator"`} {
+		if strings.Count(keys, name) != 1 {
+			t.Errorf("%s: keys %s", n.name, keys)
+		}
+	}
+}
+
+// behind returns the events behind a cursor.
+func behind(t *testing.T, n *node, cursor string) string {
+	t.Helper()
+	return n.do(http.MethodGet, "v1/events?wait=0&limit=1000&cursor="+cursor, "")
+}
+
+// The state of a platform on its own moves into a cluster, and out of it again, with all that it
+// has: events go on behind the same cursors, and a webhook gets each event once.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	c := servers.Start(t, 1)
+	r := receive(t)
+	single := newNode(t, "single", "").start()
+	fill(single, r)
+	single.move(0, 30)
+	r.got(t, 30)
+	before, cursor := same(t, single)
+	into := func(dir string) []string { return []string{"migrate", "--data", dir, "--bus", c.URL()} }
+	refuses(t, "paddock cluster init makes it", into(single.dir)...)
+	runs(t, "cluster", "init", "--bus", c.URL(), "--replicas", "1")
+	refuses(t, "in use by another process", into(single.dir)...)
+	refuses(t, "no such file", into(filepath.Join(single.dir, "none"))...)
+	single.stop()
+	refuses(t, "a platform on its own already", "migrate", "--data", single.dir, "--out", filepath.Join(t.TempDir(), "x"))
+	files := listing(t, single.dir)
+	runs(t, into(single.dir)...)
+	if now := listing(t, single.dir); now != files {
+		t.Errorf("the directory has changed:\n%s\n%s", files, now)
+	}
+	refuses(t, "the cluster has a state", into(single.dir)...)
+
+	a := newNode(t, "a", c.URL())
+	wrong := newNode(t, "wrong", c.URL())
+	wrong.dir = single.dir
+	wrong.start()
+	if err := wrong.cmd.Wait(); err == nil || !strings.Contains(wrong.log.String(), "a platform on its own: use an empty directory") {
+		t.Errorf("a node with the directory of a single one: %v: %s", err, wrong.log)
+	}
+	wrong.cmd = nil
+	a.start()
+	b := newNode(t, "b", c.URL()).start()
+	if moved, _ := same(t, a, b); moved != before {
+		t.Errorf("the state differs in the cluster:\n%s\n%s", before, moved)
+	}
+	hasKeys(t, a)
+	hasKeys(t, b)
+	b.move(30, 50)
+	r.got(t, 50)
+	if more := behind(t, a, cursor); strings.Count(more, `"subject":"v`) != 20 || behind(t, b, cursor) != more {
+		t.Errorf("the events behind the cursor %s: %s", cursor, more)
+	}
+	inside, cursor := same(t, a, b)
+	a.stop()
+	b.stop()
+
+	alone := newNode(t, "alone", "")
+	alone.dir = b.dir
+	alone.start()
+	if err := alone.cmd.Wait(); err == nil || !strings.Contains(alone.log.String(), "it is that of a node of a cluster") {
+		t.Errorf("a platform on its own with the directory of a node: %v: %s", err, alone.log)
+	}
+	alone.cmd, alone.dir = nil, filepath.Join(t.TempDir(), "out")
+	runs(t, "migrate", "--data", b.dir, "--out", alone.dir)
+	refuses(t, "is there already", "migrate", "--data", b.dir, "--out", alone.dir)
+	alone.start()
+	if out, _ := same(t, alone); out != inside {
+		t.Errorf("the state differs outside of the cluster:\n%s\n%s", inside, out)
+	}
+	hasKeys(t, alone)
+	alone.move(50, 60)
+	r.got(t, 60)
+	if more := behind(t, alone, cursor); strings.Count(more, `"subject":"v`) != 10 {
+		t.Errorf("the events behind the cursor %s: %s", cursor, more)
+	}
+	other := servers.Start(t, 1)
+	runs(t, "cluster", "init", "--bus", other.URL(), "--replicas", "1")
+	refuses(t, "it is that of a node of a cluster", "migrate", "--data", b.dir, "--bus", other.URL())
+	foreign := newNode(t, "foreign", other.URL())
+	foreign.dir = b.dir
+	foreign.start()
+	if err := foreign.cmd.Wait(); err == nil || !strings.Contains(foreign.log.String(), "a node of another cluster") {
+		t.Errorf("a node of another cluster: %v: %s", err, foreign.log)
+	}
+	foreign.cmd = nil
+}
+
+// listing returns the names and sizes of the files below a directory.
+func listing(t *testing.T, dir string) (all string) {
+	t.Helper()
+	ok(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			all += fmt.Sprintf("%s %d\n", path, info.Size())
+		}
+		return err
+	}))
+	return all
+}
+
+// After a loss of all nodes and servers, the backup of any node makes another cluster with the same
+// state.
+func TestTotalLoss(t *testing.T) {
+	t.Parallel()
+	c := servers.Start(t, 1)
+	runs(t, "cluster", "init", "--bus", c.URL(), "--replicas", "1")
+	r := receive(t)
+	a, b := newNode(t, "a", c.URL()).start(), newNode(t, "b", c.URL()).start()
+	fill(a, r)
+	a.move(0, 30)
+	r.got(t, 30)
+	before, cursor := same(t, a, b)
+	var files [2]string
+	for i, n := range []*node{a, b} {
+		files[i] = filepath.Join(t.TempDir(), "backup.tar")
+		runs(t, "backup", "--with-secrets", "-o", files[i], "--server", n.url)
+		n.kill()
+	}
+	c.Kill(0)
+
+	other := servers.Start(t, 1)
+	runs(t, "cluster", "init", "--bus", other.URL(), "--replicas", "1")
+	for i, file := range files {
+		dir := filepath.Join(t.TempDir(), "restored")
+		runs(t, "restore", file, "--data", dir)
+		if i == 0 {
+			runs(t, "migrate", "--data", dir, "--bus", other.URL())
+		}
+		if i == 1 { // or of a platform on its own
+			alone := newNode(t, "alone", "")
+			alone.dir = dir
+			alone.start()
+			if now, _ := same(t, alone); now != before {
+				t.Errorf("the state of the backup differs:\n%s\n%s", before, now)
+			}
+			alone.kill()
+		}
+	}
+	a, b = newNode(t, "a2", other.URL()).start(), newNode(t, "b2", other.URL()).start()
+	if now, _ := same(t, a, b); now != before {
+		t.Errorf("the state differs:\n%s\n%s", before, now)
+	}
+	b.move(30, 40)
+	r.got(t, 40)
+	if more := behind(t, a, cursor); strings.Count(more, `"subject":"v`) != 10 {
+		t.Errorf("the events behind the cursor %s: %s", cursor, more)
+	}
+}

@@ -1,0 +1,224 @@
+package nemesis
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"paddock/internal/platform/cluster"
+	"paddock/lab/compare/internal/harness/programs"
+	"paddock/lab/compare/internal/nats/servers"
+)
+
+// site is three nats-servers, some nodes, and the links between them.
+type site struct {
+	t        testing.TB
+	dir      string
+	program  string // paddock
+	servers  *servers.Cluster
+	nodes    []*node
+	links    []*link
+	admin    *nats.Conn // to the servers, past the links
+	watching sync.WaitGroup
+	random   *rand.Rand // of the test's goroutine
+	hook     *receiver
+	small    bool // the directory of fullServer is a small file system
+
+	mu    sync.Mutex
+	beats map[string]heard // by node
+}
+
+// heard is the last beat of a node.
+type heard struct {
+	cluster.Beat
+	at time.Time
+}
+
+const stream = "PADDOCK_PADDOCK"
+
+// newSite starts the servers and the nodes. All of it ends with the test.
+func newSite(t testing.TB, seed uint64, nodes int) *site {
+	t.Helper()
+	s := &site{t: t, dir: *kept, random: rand.New(rand.NewPCG(seed, 0)), beats: map[string]heard{}}
+	if s.dir == "" {
+		s.dir = t.TempDir()
+	}
+	s.program = filepath.Join(s.dir, "paddock")
+	if err := programs.Build(s.program, "../../../../..", "./cmd/paddock"); err != nil {
+		t.Fatal(err)
+	}
+	s.mountSmall(s.serverDir(fullServer))
+	s.servers = servers.StartWith(t, 3, servers.Options{
+		Dir: s.serverDir,
+		Route: func(from, to int, address string) string {
+			return s.link(serverName(from), serverName(to), address)
+		},
+	})
+	s.admin = s.servers.Connect()
+	create := exec.Command(s.program, "cluster", "init", "--bus", s.servers.URL())
+	if out, err := create.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	sub, err := s.admin.Subscribe("pdk.paddock.beat", s.hear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sub.Unsubscribe() }) // the connection may be gone
+	s.hook = newReceiver(t)
+	t.Cleanup(s.watching.Wait)
+	for range nodes {
+		s.run(s.addNode())
+	}
+	t.Cleanup(func() {
+		for _, n := range s.nodes {
+			if t.Failed() {
+				t.Logf("the log of node %s ends with\n%s", n.name, n.tail())
+			}
+			s.kill(n)
+		}
+	})
+	return s
+}
+
+func serverName(i int) string { return fmt.Sprintf("s%d", i+1) }
+
+// serverDir returns the directory of a server.
+func (s *site) serverDir(i int) string { return filepath.Join(s.dir, serverName(i)) }
+
+// link adds a link, and returns its address.
+func (s *site) link(from, to, target string) string {
+	l := newLink(s.t, from, to, target)
+	s.links = append(s.links, l)
+	return l.address()
+}
+
+// addNode returns one node more, which does not run yet.
+func (s *site) addNode() *node {
+	s.t.Helper()
+	n := &node{name: fmt.Sprintf("p%d", len(s.nodes)+1)}
+	n.dir = filepath.Join(s.dir, n.name)
+	ports, err := programs.KeptPorts(3)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.MkdirAll(n.dir, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	file := filepath.Join(n.dir, "paddock.yaml")
+	if err := os.WriteFile(file, []byte("webhooks:\n  allow: [127.0.0.1]\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	local := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+	n.http, n.bus, n.wire = local(ports[0]), local(ports[1]), local(ports[2])
+	var urls []string
+	for i, server := range s.servers.Servers {
+		urls = append(urls, "nats://"+s.link(n.name, serverName(i), server.Address()))
+	}
+	n.args = []string{
+		"up", "-c", file, "--bus", strings.Join(urls, ","), "--node", n.name, "--data", filepath.Join(n.dir, "data"),
+		"--listen", n.http, "--bus-listen", n.bus, "--wire-listen", n.wire, "--policy", "raw", "--initial", "enter",
+	}
+	s.nodes = append(s.nodes, n)
+	return n
+}
+
+// hear takes a beat of a node. The term of a process never goes back.
+func (s *site) hear(msg *nats.Msg) {
+	var b cluster.Beat
+	if err := json.Unmarshal(msg.Data, &b); err != nil {
+		s.t.Errorf("a beat: %v: %s", err, msg.Data)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before := s.beats[b.Node]; before.ID == b.ID && (before.Term > b.Term || before.Applied > b.Applied) {
+		s.t.Errorf("a beat goes back: %+v after %+v", b, before.Beat)
+	}
+	s.beats[b.Node] = heard{b, time.Now()}
+}
+
+// leader returns the node that leads and runs, or nil.
+func (s *site) leader() (leader *node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	term := uint64(0)
+	for _, n := range s.nodes {
+		b := s.beats[n.name]
+		if n.cmd != nil && b.Role == cluster.Leader && b.Term > term && time.Since(b.at) < 2*time.Second {
+			leader, term = n, b.Term
+		}
+	}
+	return leader
+}
+
+// alive returns the number of nodes that have told of themselves a moment ago.
+func (s *site) alive() (count int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.beats {
+		if time.Since(b.at) < time.Second && (b.Role == cluster.Leader || b.Role == cluster.Follower) {
+			count++
+		}
+	}
+	return count
+}
+
+// await waits until a condition holds.
+func (s *site) await(what string, condition func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(servers.Patience); !condition(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// awaitLeader waits for a leader, and returns it.
+func (s *site) awaitLeader() (leader *node) {
+	s.t.Helper()
+	s.await("a leader", func() bool { leader = s.leader(); return leader != nil })
+	return leader
+}
+
+// follower returns a node that runs and does not lead, or nil.
+func (s *site) follower() *node {
+	leader := s.awaitLeader()
+	var others []*node
+	for _, n := range s.nodes {
+		if n != leader && n.cmd != nil {
+			others = append(others, n)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return others[s.random.IntN(len(others))]
+}
+
+// streamLeader returns the server that leads the stream.
+func (s *site) streamLeader() (i int) {
+	s.t.Helper()
+	s.await("a leader of the stream", func() bool { i = s.servers.LeaderOf(s.admin, stream); return i >= 0 })
+	return i
+}
+
+// linksOf returns the links of a server or a node: with the other servers, with nodes, or both.
+func (s *site) linksOf(name string, match func(other string) bool) (found []*link) {
+	for _, l := range s.links {
+		if l.from == name && match(l.to) || l.to == name && match(l.from) {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+func isServer(name string) bool { return name[0] == 's' }
