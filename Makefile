@@ -376,6 +376,7 @@ test-web: $(WEB_MODULES)
 
 browser: build ## Drive the dashboard of the real binary in Chromium.
 ifneq ($(CHROMIUM),)
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/nats-server github.com/nats-io/nats-server/v2
 	cd web && PADDOCK_CHROMIUM='$(CHROMIUM)' PADDOCK_BIN='$(abspath bin/paddock)' \
 	  PADDOCK_ARTIFACTS='$(abspath $(ARTIFACTS))' npm run --silent e2e
 else
