@@ -345,10 +345,11 @@ arch: ## Run the architecture test.
 # The comparisons are a module of their own, which `./...` does not reach. Their
 # tests check the statistics, and that each contender works: seconds, not figures.
 .PHONY: bench-build
+# Those of clusters wait for elections most of the time, so several run at once.
 bench-build: ## Build, vet and test the comparisons.
 	cd lab/compare && $(GO) vet ./...
 	cd lab/compare && $(GO) tool -modfile=../../go.mod staticcheck ./...
-	cd lab/compare && $(GO) test ./...
+	cd lab/compare && $(GO) test -p 4 ./...
 	cd lab/compare/conformance/natsgo/orbit && $(GO) vet ./... && $(GO) test ./... && $(GO) tool -modfile=../../../../../go.mod staticcheck ./...
 
 # The files beside the program are in modules of their own too, whose tools the product does not
@@ -375,6 +376,7 @@ test-web: $(WEB_MODULES)
 
 browser: build ## Drive the dashboard of the real binary in Chromium.
 ifneq ($(CHROMIUM),)
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/nats-server github.com/nats-io/nats-server/v2
 	cd web && PADDOCK_CHROMIUM='$(CHROMIUM)' PADDOCK_BIN='$(abspath bin/paddock)' \
 	  PADDOCK_ARTIFACTS='$(abspath $(ARTIFACTS))' npm run --silent e2e
 else

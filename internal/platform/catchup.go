@@ -46,8 +46,9 @@ func (p *Platform) catchUp(ctx context.Context, open func() error) error {
 			return err
 		}
 	}
+	bad := map[string]bool{} // snapshots that could not be loaded
 	for range loadAttempts {
-		s, err := p.neededSnapshot(ctx)
+		s, err := p.neededSnapshot(ctx, bad)
 		if err != nil || s == nil {
 			return err
 		}
@@ -63,17 +64,20 @@ func (p *Platform) catchUp(ctx context.Context, open func() error) error {
 		switch {
 		case loaded == nil:
 			return nil
-		case !errors.Is(loaded, streamlog.ErrNotWhole):
+		case !errors.Is(loaded, streamlog.ErrNotWhole) && !errors.Is(loaded, ErrNoBackup):
 			return loaded
 		}
+		bad[s.ID] = true
 		p.log.Warn("a snapshot cannot be loaded: others are tried", "snapshot", s.ID, "error", loaded)
 	}
-	return errors.New("no snapshot of the cluster could be loaded: try again")
+	return errNoWhole
 }
+
+var errNoWhole = errors.New("no snapshot of the cluster can be loaded: wait for the next one, or restore a backup")
 
 // neededSnapshot returns the snapshot that has to be loaded, or nil if the log goes on from the
 // state of this node.
-func (p *Platform) neededSnapshot(ctx context.Context) (*streamlog.Snapshot, error) {
+func (p *Platform) neededSnapshot(ctx context.Context, bad map[string]bool) (*streamlog.Snapshot, error) {
 	log := p.member.log
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -103,7 +107,7 @@ func (p *Platform) neededSnapshot(ctx context.Context) (*streamlog.Snapshot, err
 		case place.Sequence > known:
 			return nil, p.cfg.Failure("data.dir", fmt.Errorf("it has applied the log up to %d, which ends with %d: the servers have lost entries: move the directory away, and the node begins with the state of the others", place.Sequence, known))
 		case len(kept) > 0 && (place.Sequence == 0 || place.Sequence+1 < b.First):
-			return newestOf(kept, b)
+			return newestOf(kept, b, bad)
 		case place.Sequence+1 < b.First:
 			return nil, p.cfg.Failure("cluster.url", fmt.Errorf("the log begins with %d, the state of this node ends with %d, and there is no snapshot: restore a backup, and take it into another cluster with paddock migrate", b.First, place.Sequence))
 		case place.Sequence == 0:
@@ -114,12 +118,14 @@ func (p *Platform) neededSnapshot(ctx context.Context) (*streamlog.Snapshot, err
 	}
 }
 
-// newestOf returns the newest snapshot, from which the log must go on.
-func newestOf(kept []streamlog.Snapshot, b streamlog.Bounds) (*streamlog.Snapshot, error) {
-	if s := &kept[0]; s.Sequence+1 >= b.First {
-		return s, nil
+// newestOf returns the newest snapshot that is not bad, and from which the log goes on.
+func newestOf(kept []streamlog.Snapshot, b streamlog.Bounds, bad map[string]bool) (*streamlog.Snapshot, error) {
+	for i := range kept {
+		if s := &kept[i]; !bad[s.ID] && s.Sequence+1 >= b.First {
+			return s, nil
+		}
 	}
-	return nil, fmt.Errorf("the newest snapshot is of %d, and the log begins with %d", kept[0].Sequence, b.First)
+	return nil, fmt.Errorf("%w: of %d snapshots %d were tried, and the log begins with %d", errNoWhole, len(kept), len(bad), b.First)
 }
 
 // refuseBase refuses a log that goes on from a snapshot, of which there is none.

@@ -97,7 +97,7 @@ func Migrate(ctx context.Context, dir string, log *streamlog.Log, version string
 		return s, err
 	}
 	if err := log.Begin(ctx); errors.Is(err, streamlog.ErrReplaced) {
-		return s, errors.Join(errors.New("a node of the cluster was started meanwhile: stop all of them, make another cluster, and try again"), log.RemoveSnapshots(ctx))
+		return s, errors.Join(errors.New("a node of the cluster was started meanwhile: stop all of them, make another cluster, and try again"), log.RemoveSnapshot(ctx, s))
 	} else if err != nil {
 		return s, err
 	}

@@ -65,8 +65,8 @@ describe("the navigation", () => {
   it("has all pages, marks the present one, and works by keyboard", () =>
     withPage("sets", async (page) => {
       const side = page.getByRole("navigation", { name: "Pages" });
-      assert.deepEqual(await side.getByRole("link").allTextContents(), ["Map", "Sets", "Rules", "Webhooks", "Keys", "Devices", "Bus", "Wire", "Tunnel", "Documents"]);
-      for (const name of ["Rules", "Webhooks", "Keys", "Devices", "Bus", "Wire", "Tunnel", "Sets"]) {
+      assert.deepEqual(await side.getByRole("link").allTextContents(), ["Map", "Sets", "Rules", "Webhooks", "Keys", "Devices", "Bus", "Wire", "Tunnel", "Cluster", "Documents"]);
+      for (const name of ["Rules", "Webhooks", "Keys", "Devices", "Bus", "Wire", "Tunnel", "Cluster", "Sets"]) {
         await side.getByRole("link", { name }).focus();
         await page.keyboard.press("Enter");
         await page.getByRole("heading", { level: 1, name }).waitFor();
@@ -76,7 +76,7 @@ describe("the navigation", () => {
       await page.keyboard.press("Tab");
       await page.getByRole("link", { name: "Skip the navigation" }).press("Enter");
       assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
-    }, { errors: ["404"] })); // a server without a tunnel
+    }, { errors: ["404"] })); // a server without a tunnel and a cluster
 
   it("is a menu on a phone", () =>
     withPage("rules", async (page) => {
@@ -442,4 +442,11 @@ describe("the pages of the services", () => {
       await page.getByText("None so far.").waitFor();
       await look(page, "wire");
     }));
+
+  it("say that a platform is on its own", () =>
+    withPage("cluster", async (page) => {
+      await page.getByText("This platform is on its own.").waitFor();
+      await page.getByText("None here").waitFor();
+      await look(page, "cluster-alone");
+    }, { errors: ["404"] }));
 });

@@ -38,6 +38,11 @@ export function startKept({ file, sets, data }) {
   return start(0, "up", "-c", file, "--sets", sets, "--data", data, "--policy", "raw", "--initial", "enter", "--snapshots", "off", "--log-format", "text");
 }
 
+/** Starts a node of a cluster, whose servers have this address, on free ports. */
+export function startNode(name, url, data) {
+  return start(0, "up", "--bus", url, "--node", name, "--data", data, "--snapshots", "off");
+}
+
 /** Starts a client of the tunnel; resolves when it has said that its tunnels are bound. */
 export async function startClient(file, tunnels) {
   const child = spawn(binary, ["tunnel", "start", "-c", file], { stdio: ["ignore", "pipe", "inherit"] });

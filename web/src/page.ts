@@ -24,6 +24,7 @@ const modules: Record<string, () => Promise<PageModule>> = {
   devices: () => import("./pages/devices/page"),
   bus: () => import("./pages/bus/page"),
   wire: () => import("./pages/wire/page"),
+  cluster: () => import("./pages/cluster/page"),
   tunnel: () => import("./tunnel/page"),
 };
 

@@ -19,6 +19,7 @@ interface Schema {
 const compared = [
   "SetInfo", "SetList", "Finding", "Membership", "Pending", "Policy", "SetPolicy", "ObjectState", "ObjectPage", "PointGeometry", "FenceEventData", "CountEventData", "NearEventData", "FenceEvent",
   "SampledObject", "SampledPage", "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
+  "Cluster", "ClusterNode", "ClusterLog", "ClusterCounters",
   "Bus", "BusFigures", "BusPrefix", "BusSubject", "BusClosed", "BusConnection", "BusBridge", "Wire", "WireFigures", "WireConnection",
   "Webhook", "WebhookState", "ShownWebhook", "Attempt", "Sink", "Key", "Change", "Door", "Rule", "RuleList", "ChangedRule", "DryRunResult", "SetSource",
 ];
@@ -26,7 +27,7 @@ const compared = [
 /** Interfaces of the pages whose schemas have other names. */
 const renamed = { ListedSet: "SetInfo", ListedSets: "SetList" };
 
-const files = ["../src/api.ts", "../src/model/rules.ts", "../src/past/api.ts", ...["sets", "rules", "webhooks", "keys", "devices", "bus", "wire"].map((page) => `../src/pages/${page}/api.ts`)];
+const files = ["../src/api.ts", "../src/model/rules.ts", "../src/past/api.ts", ...["sets", "rules", "webhooks", "keys", "devices", "bus", "wire", "cluster"].map((page) => `../src/pages/${page}/api.ts`)];
 
 const document = new URL("../../internal/platform/httpapi/openapi.json", import.meta.url);
 const schemas = existsSync(document)

@@ -25,7 +25,7 @@ func powerCuts() int {
 	if n, err := strconv.Atoi(os.Getenv("PADDOCK_POWER_CUTS")); err == nil {
 		return n
 	}
-	return 30
+	return 12
 }
 
 // fleet is objects that several doors move, and the newest position of each that was acknowledged.

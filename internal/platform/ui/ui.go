@@ -122,6 +122,7 @@ var allPages = map[string]page{
 	"devices":  {pageFile, []string{"door"}},
 	"bus":      {pageFile, []string{"find"}},
 	"wire":     {pageFile, nil},
+	"cluster":  {pageFile, nil},
 	"tunnel":   tunnelPage,
 }
 

@@ -24,6 +24,7 @@ export const pages: readonly PageEntry[] = [
   { name: "bus", label: "Bus", icon: "bus", first: true },
   { name: "wire", label: "Wire", icon: "wire" },
   { name: "tunnel", label: "Tunnel", icon: "tunnel" },
+  { name: "cluster", label: "Cluster", icon: "cluster" },
   { name: "docs/", label: "Documents", icon: "list", first: true },
 ];
 

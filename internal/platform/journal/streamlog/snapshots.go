@@ -217,8 +217,10 @@ func (l *Log) removeChunks(ctx context.Context, kept []Snapshot, selected func(n
 	return nil
 }
 
-// RemoveSnapshots removes all snapshots.
-func (l *Log) RemoveSnapshots(ctx context.Context) error { return l.snapshots.Purge(ctx) }
+// RemoveSnapshot removes a snapshot that SaveSnapshot has returned.
+func (l *Log) RemoveSnapshot(ctx context.Context, s Snapshot) error {
+	return errors.Join(l.snapshots.DeleteMsg(ctx, s.message), l.snapshots.Purge(ctx, jetstream.WithPurgeSubject(s.Subject)))
+}
 
 // snapshotWriter writes the messages of a snapshot, one after the other.
 type snapshotWriter struct {

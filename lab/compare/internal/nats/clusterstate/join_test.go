@@ -84,18 +84,24 @@ func (n *node) loaded(count int) bool {
 	return strings.Count(n.log.String(), "the log goes on from there") == count
 }
 
+// putNoise puts sets of 4 MiB each that no vehicle is near.
+func (n *node) putNoise(sets int) {
+	n.t.Helper()
+	noise := rand.NewChaCha8([32]byte{})
+	for i := range sets {
+		block := make([]byte, 2<<20)
+		_, _ = noise.Read(block) // never fails
+		far := strings.NewReplacer("0,0", "50,50", "0,1", "50,51", "1,0", "51,50", "1,1", "51,51").Replace(square)
+		feature := strings.Replace(far, `"properties":{}`, fmt.Sprintf(`"properties":{"noise":"%x"}`, block), 1)
+		n.do(http.MethodPut, fmt.Sprintf("v1/sets/large%d", i), feature)
+	}
+}
+
 // A node that is killed while it loads a snapshot begins again. Nothing half is left.
 func TestKilledWhileLoading(t *testing.T) {
 	t.Parallel()
 	c, a, b := begin(t, 1)
-	noise := rand.NewChaCha8([32]byte{})
-	for i := range 8 {
-		block := make([]byte, 2<<20)
-		_, _ = noise.Read(block)                                                                                   // never fails
-		far := strings.NewReplacer("0,0", "50,50", "0,1", "50,51", "1,0", "51,50", "1,1", "51,51").Replace(square) // no vehicle goes there
-		feature := strings.Replace(far, `"properties":{}`, fmt.Sprintf(`"properties":{"noise":"%x"}`, block), 1)
-		a.do(http.MethodPut, fmt.Sprintf("v1/sets/large%d", i), feature)
-	}
+	a.putNoise(8)
 	l := openLog(t, c.Connect())
 	trimmed(t, l, 10, a, 0)
 	third := newNode(t, "c", c.URL())

@@ -6,11 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"paddock/internal/platform/deliver/webhook"
 	"paddock/lab/compare/internal/nats/servers"
@@ -131,11 +134,7 @@ func TestMigrate(t *testing.T) {
 	a := newNode(t, "a", c.URL())
 	wrong := newNode(t, "wrong", c.URL())
 	wrong.dir = single.dir
-	wrong.start()
-	if err := wrong.cmd.Wait(); err == nil || !strings.Contains(wrong.log.String(), "a platform on its own: use an empty directory") {
-		t.Errorf("a node with the directory of a single one: %v: %s", err, wrong.log)
-	}
-	wrong.cmd = nil
+	wrong.fails("a platform on its own: use an empty directory")
 	a.start()
 	b := newNode(t, "b", c.URL()).start()
 	if moved, _ := same(t, a, b); moved != before {
@@ -154,11 +153,8 @@ func TestMigrate(t *testing.T) {
 
 	alone := newNode(t, "alone", "")
 	alone.dir = b.dir
-	alone.start()
-	if err := alone.cmd.Wait(); err == nil || !strings.Contains(alone.log.String(), "it is that of a node of a cluster") {
-		t.Errorf("a platform on its own with the directory of a node: %v: %s", err, alone.log)
-	}
-	alone.cmd, alone.dir = nil, filepath.Join(t.TempDir(), "out")
+	alone.fails("it is that of a node of a cluster")
+	alone.dir = filepath.Join(t.TempDir(), "out")
 	runs(t, "migrate", "--data", b.dir, "--out", alone.dir)
 	refuses(t, "is there already", "migrate", "--data", b.dir, "--out", alone.dir)
 	alone.start()
@@ -176,11 +172,47 @@ func TestMigrate(t *testing.T) {
 	refuses(t, "it is that of a node of a cluster", "migrate", "--data", b.dir, "--bus", other.URL())
 	foreign := newNode(t, "foreign", other.URL())
 	foreign.dir = b.dir
-	foreign.start()
-	if err := foreign.cmd.Wait(); err == nil || !strings.Contains(foreign.log.String(), "a node of another cluster") {
-		t.Errorf("a node of another cluster: %v: %s", err, foreign.log)
+	foreign.fails("a node of another cluster")
+}
+
+// A migration into a cluster of which a node is started meanwhile is refused, and leaves nothing.
+func TestMigrateBesideANode(t *testing.T) {
+	t.Parallel()
+	c := servers.Start(t, 1)
+	runs(t, "cluster", "init", "--bus", c.URL(), "--replicas", "1")
+	single := newNode(t, "single", "").start()
+	single.putNoise(4)
+	single.stop()
+	conn := c.Connect()
+	l := openLog(t, conn)
+	first := make(chan struct{})
+	var once sync.Once
+	sub, err := conn.Subscribe("pdk.paddock.snapshots.data.>", func(*nats.Msg) { once.Do(func() { close(first) }) })
+	ok(t, err)
+	defer func() { _ = sub.Unsubscribe() }() // the connection closes
+	ok(t, conn.Flush())
+	claimed := make(chan error, 1)
+	var sequence uint64
+	go func() {
+		<-first
+		var err error
+		sequence, err = l.Claim(t.Context(), "early")
+		claimed <- err
+	}()
+	into := []string{"migrate", "--data", single.dir, "--bus", c.URL()}
+	out, failure := exec.CommandContext(t.Context(), program, into...).CombinedOutput()
+	once.Do(func() { close(first) }) // it has failed before
+	ok(t, <-claimed)
+	if sequence != 1 {
+		t.Skip("the migration had ended before the node began")
 	}
-	foreign.cmd = nil
+	if failure == nil || !strings.Contains(string(out), "a node of the cluster was started meanwhile") {
+		t.Errorf("%v: %s", failure, out)
+	}
+	if kept, err := l.Snapshots(t.Context()); len(kept) > 0 || err != nil {
+		t.Errorf("%d snapshots are left, %v", len(kept), err)
+	}
+	refuses(t, "the cluster has a state", into...)
 }
 
 // listing returns the names and sizes of the files below a directory.

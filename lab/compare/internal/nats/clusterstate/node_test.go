@@ -157,6 +157,25 @@ func (n *node) stop() {
 	n.cmd = nil
 }
 
+// fails starts it, and waits until it ends with a text in its log, as it must.
+func (n *node) fails(text string) {
+	n.t.Helper()
+	n.start()
+	ended := make(chan error, 1)
+	go func() { ended <- n.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(n.log.String(), text) {
+			n.t.Errorf("%s: %v, want %q: %s", n.name, err, text, n.log)
+		}
+	case <-time.After(servers.Patience):
+		n.t.Errorf("%s does not end: %s", n.name, n.log)
+		_ = n.cmd.Process.Kill()
+		<-ended
+	}
+	n.cmd = nil
+}
+
 // try makes a request.
 func (n *node) try(method, path, body string) (status int, answer, cursor string, err error) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), servers.Patience)
