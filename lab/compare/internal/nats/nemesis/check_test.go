@@ -13,11 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"paddock/internal/platform/journal/streamlog"
 )
 
 // check judges the cluster once nothing happens any more. A node more, which begins with nothing,
-// folds the log again for it.
+// loads the newest snapshot and applies the rest of the log.
 func (s *site) check(writers []*writer, c *changer, seen *history, readers []*reader) {
 	s.t.Helper()
 	s.awaitLeader()
@@ -284,10 +286,12 @@ func (s *site) checkLog() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	oldest := s.oldestMessage(ctx)
 	errEnough := errors.New("enough")
 	var term, number, claims uint64
-	err = l.Follow(ctx, 0, func(e *streamlog.Entry) error {
+	err = l.Follow(ctx, oldest-1, func(e *streamlog.Entry) error {
 		switch {
+		case term == 0 && oldest > 1: // what is before it is in a snapshot
 		case e.Node != "" && (e.Term != term+1 || e.Number != number):
 			return fmt.Errorf("a claim of term %d behind entry %d follows term %d and entry %d", e.Term, e.Number, term, number)
 		case e.Node == "" && (e.Term != term || e.Number != number+1):
@@ -304,5 +308,20 @@ func (s *site) checkLog() {
 	if !errors.Is(err, errEnough) {
 		s.t.Errorf("the log: %v", err)
 	}
-	s.t.Logf("the log has %d entries of %d leaders", number, claims)
+	s.t.Logf("the log has messages %d to %d, with %d entries and %d changes of the leader", oldest, head.Sequence, number, claims)
+}
+
+// oldestMessage returns the sequence of the first message of the log: snapshots have what was
+// before it.
+func (s *site) oldestMessage(ctx context.Context) uint64 {
+	s.t.Helper()
+	js, err := jetstream.New(s.admin)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	of, err := js.Stream(ctx, stream)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return of.CachedInfo().State.FirstSeq
 }

@@ -115,7 +115,7 @@ func (s *site) addNode() *node {
 		s.t.Fatal(err)
 	}
 	file := filepath.Join(n.dir, "paddock.yaml")
-	if err := os.WriteFile(file, []byte("webhooks:\n  allow: [127.0.0.1]\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("webhooks:\n  allow: [127.0.0.1]\ncluster:\n  snapshot: 20s\n  snapshot_bytes: 1MiB\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	local := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
