@@ -456,15 +456,6 @@ func (p *Platform) leader() func() (url string, here bool) {
 	}
 }
 
-// catchingUp returns what reports whether this node has not read all of the log yet, or nil where
-// there is one node.
-func (p *Platform) catchingUp() func() bool {
-	if p.member == nil {
-		return nil
-	}
-	return p.member.node.Starting
-}
-
 // clusterStatus returns what tells of the cluster, or nil where there is one node.
 func (p *Platform) clusterStatus() func(context.Context) *cluster.Status {
 	if p.member == nil {

@@ -105,13 +105,6 @@ func (n *Node) HandOver() error {
 	return errors.New("no other node follows: none would take over")
 }
 
-// Starting reports whether the node has not caught up with the log yet.
-func (n *Node) Starting() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.role == Starting
-}
-
 func (n *Node) counters(f *Forwarder) Counters {
 	log := n.o.Log.Stats()
 	return Counters{

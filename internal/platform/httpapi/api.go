@@ -101,10 +101,6 @@ type Config struct {
 	// another node than this one is refused; "" is this one. Nil: there is one node.
 	DrainLeader func(node string) error
 
-	// CatchingUp reports whether this node of a cluster has not read all of the log yet, which
-	// makes /readyz answer 503. Nil: it has.
-	CatchingUp func() bool
-
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
 

@@ -209,9 +209,6 @@ func (a *API) readiness() health {
 	if reason := a.cfg.Pipeline.Refusing(); reason != "" {
 		return health{Status: reason}
 	}
-	if a.cfg.CatchingUp != nil && a.cfg.CatchingUp() {
-		return health{Status: "catching up with the cluster"}
-	}
 	if missing := a.files().Missing(); len(missing) > 0 {
 		return health{Status: "sets missing", Files: missing}
 	}

@@ -101,19 +101,6 @@ func TestDrainLeader(t *testing.T) {
 	}
 }
 
-// A node that has not read all of the log takes no clients of a load balancer.
-func TestCatchingUp(t *testing.T) {
-	behind := true
-	tw := newTown(t, options{config: func(c *Config) { c.CatchingUp = func() bool { return behind } }})
-	if r := tw.get("/readyz"); r.status != 503 || !strings.Contains(string(r.body), "catching up with the cluster") {
-		t.Errorf("%d: %s", r.status, r.body)
-	}
-	behind = false
-	if r := tw.get("/readyz"); r.status != 200 {
-		t.Errorf("%d: %s", r.status, r.body)
-	}
-}
-
 // A QR code has three finders in its corners, and a text that is in the body alone. A text that no
 // code can hold is refused.
 func TestQR(t *testing.T) {
