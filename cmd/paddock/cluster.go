@@ -13,8 +13,9 @@ import (
 
 // clusterCmd groups the commands about a cluster.
 type clusterCmd struct {
-	Init   clusterInitCmd   `cmd:"" help:"Make the log of a cluster in the JetStream of NATS servers, or change its replicas."`
-	Status clusterStatusCmd `cmd:"" help:"Tell how the nodes of a cluster are, and the servers that keep its log."`
+	Init   clusterInitCmd      `cmd:"" help:"Make the log of a cluster in the JetStream of NATS servers, or change its replicas."`
+	Status clusterStatusCmd    `cmd:"" help:"Tell how the nodes of a cluster are, and the servers that keep its log."`
+	Drain  client.ClusterDrain `cmd:"" help:"Have the leader of a cluster give its role to another node."`
 }
 
 // servers names the NATS servers of a cluster, and the login there.

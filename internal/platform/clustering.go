@@ -258,6 +258,32 @@ func (p *Platform) watchMember(ctx context.Context) error {
 	}
 }
 
+// errDrained ends a leader that gives its role to another node.
+var errDrained = fmt.Errorf("%w: it gives its role to another node, as it was asked to", cluster.ErrReplaced)
+
+// drainLeader returns what gives the role of this leader to another node, or nil where there is one
+// node. Everything is drained as at the end of the process, and started again.
+func (p *Platform) drainLeader() func(node string) error {
+	m := p.member
+	if m == nil {
+		return nil
+	}
+	return func(node string) error {
+		if own := nodeName(&p.cfg.Cluster); node != "" && node != own {
+			return fmt.Errorf("%.64q does not lead, %s does", node, own)
+		}
+		if err := m.node.HandOver(); err != nil {
+			return err
+		}
+		select {
+		case m.failed <- errDrained:
+			return nil
+		default:
+			return errors.New("the role is given away already")
+		}
+	}
+}
+
 // stopClaims lets this node become the leader no more, as it ends.
 func (p *Platform) stopClaims(context.Context) error {
 	if p.member != nil {
@@ -467,15 +493,6 @@ func (p *Platform) leader() func() (url string, here bool) {
 		b, _ := m.node.Leader()
 		return b.URL, false
 	}
-}
-
-// catchingUp returns what reports whether this node has not read all of the log yet, or nil where
-// there is one node.
-func (p *Platform) catchingUp() func() bool {
-	if p.member == nil {
-		return nil
-	}
-	return p.member.node.Starting
 }
 
 // clusterStatus returns what tells of the cluster, or nil where there is one node.

@@ -344,7 +344,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
 		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
-		Tunnel: p.overview(), Leader: p.leader(), ToLeader: p.toLeader(), Cluster: p.clusterStatus(), CatchingUp: p.catchingUp(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
+		Tunnel: p.overview(), Leader: p.leader(), ToLeader: p.toLeader(), Cluster: p.clusterStatus(), DrainLeader: p.drainLeader(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})
 	listener, err := listen.Listen(ctx, p.cfg.HTTP.Listen, p.cfg.HTTP.Authenticated() || p.keys.Len() > 0)
 	if err != nil {

@@ -1,10 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/doctor"
@@ -72,4 +76,54 @@ func printCluster(c *Console, s *cluster.Status) error {
 		t.row(r.Name, r.State, strconv.FormatUint(r.Lag, 10))
 	}
 	return t.flush()
+}
+
+// ClusterDrain has the leader give its role to another node.
+type ClusterDrain struct {
+	Node    string        `arg:"" optional:"" placeholder:"NODE" help:"Only if this node leads."`
+	Timeout time.Duration `default:"1m" help:"How long to wait until another node leads."`
+	remote
+}
+
+// Help describes what happens to clients.
+func (*ClusterDrain) Help() string {
+	return `The leader applies what it has accepted, ends its deliveries, and leaves. Another node leads within a second. Then the former leader starts again within its process, as a follower: until it has caught up its doors are closed, and clients ask the other nodes. A node that is to end needs no drain: SIGTERM does the same.
+
+The command ends once another node leads. Exit codes: 0 one does, 1 none would take the role, or it took too long, 2 usage.
+
+    paddock cluster drain
+    paddock cluster drain paddock-1`
+}
+
+// drainPause is the time between two looks for the next leader.
+const drainPause = 200 * time.Millisecond
+
+// Run asks for it, and waits until another node leads.
+func (k *ClusterDrain) Run(ctx context.Context, c *Console) error {
+	ctx, cancel := context.WithTimeout(ctx, k.Timeout)
+	defer cancel()
+	var before cluster.Status
+	if err := k.ask(ctx, &before, http.MethodGet, "v1/cluster", nil, nil); err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]string{"node": cmp.Or(k.Node, before.Leader)})
+	if err != nil {
+		return err
+	}
+	if err := k.ask(ctx, nil, http.MethodPost, "v1/cluster/drain", http.Header{"Content-Type": {"application/json"}}, body); err != nil {
+		return err
+	}
+	for {
+		var now cluster.Status
+		err := k.ask(ctx, &now, http.MethodGet, "v1/cluster", nil, nil)
+		if err == nil && now.Leader != "" && (now.Leader != before.Leader || now.Term > before.Term) {
+			_, err := fmt.Fprintf(c.Stdout, "%s leads in term %d\n", plain(now.Leader), now.Term)
+			return err
+		}
+		select { // the asked node may be the one that starts again
+		case <-ctx.Done():
+			return fmt.Errorf("no other node leads after %v: %w", k.Timeout, cmp.Or(err, errors.New("paddock cluster status tells more")))
+		case <-time.After(drainPause):
+		}
+	}
 }

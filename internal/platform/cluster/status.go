@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -91,11 +92,17 @@ func (s *Status) Self() *NodeStatus {
 	return nil
 }
 
-// Starting reports whether the node has not caught up with the log yet.
-func (n *Node) Starting() bool {
+// HandOver returns why another node cannot take the role of the leader over from this one, which
+// leads; nil: one can.
+func (n *Node) HandOver() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.role == Starting
+	for id, p := range n.election.peers {
+		if id != n.id && p.Role == Follower && n.election.alive(p) {
+			return nil
+		}
+	}
+	return errors.New("no other node follows: none would take over")
 }
 
 func (n *Node) counters(f *Forwarder) Counters {

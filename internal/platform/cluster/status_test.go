@@ -55,3 +55,26 @@ func TestDescriptions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A leader gives its role away only if another node follows, which would take it.
+func TestHandOver(t *testing.T) {
+	n := &Node{id: "me", election: newElection("me")}
+	n.election.hear(Beat{ID: "me", Role: Follower})
+	if err := n.HandOver(); err == nil {
+		t.Error("there is no other node")
+	}
+	n.election.hear(Beat{ID: "other", Role: Starting})
+	if err := n.HandOver(); err == nil {
+		t.Error("the other node has not caught up")
+	}
+	n.election.hear(Beat{ID: "other", Role: Follower})
+	if err := n.HandOver(); err != nil {
+		t.Error(err)
+	}
+	for range deadAfter {
+		n.election.hear(Beat{ID: "me", Role: Follower})
+	}
+	if err := n.HandOver(); err == nil {
+		t.Error("the other node is silent")
+	}
+}

@@ -99,9 +99,9 @@ type Config struct {
 	// Cluster returns what this node knows of its cluster. Nil: there is one node.
 	Cluster func(ctx context.Context) *cluster.Status
 
-	// CatchingUp reports whether this node of a cluster has not read all of the log yet, which
-	// makes /readyz answer 503. Nil: it has.
-	CatchingUp func() bool
+	// DrainLeader gives the role of the leader, which this node has, to another one. The name of
+	// another node than this one is refused; "" is this one. Nil: there is one node.
+	DrainLeader func(node string) error
 
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error
@@ -304,6 +304,7 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/bus":                          permit(keyring.Admin, a.overview(a.cfg.Bus, "there is no bus here")),
 		"GET /v1/wire":                         permit(keyring.Admin, a.overview(a.cfg.Wire, "there is no wire door here")),
 		"GET /v1/cluster":                      permit(keyring.Admin, plain(a.getCluster)),
+		"POST /v1/cluster/drain":               permit(keyring.Admin, plain(a.postDrain)),
 		"POST /v1/qr":                          permit(keyring.Admin, plain(a.postQR)),
 		"POST /v1/backup":                      permit(keyring.Admin, a.postBackup),
 		"DELETE " + sessionPath:                plain(a.deleteSession),

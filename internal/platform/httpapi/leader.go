@@ -112,10 +112,12 @@ type keepOpen struct{ io.ReadCloser }
 // Close does nothing: the server closes the body.
 func (keepOpen) Close() error { return nil }
 
+const noCluster = "there is no cluster here: this platform is on its own, without cluster.url or --bus"
+
 // getCluster answers with what this node knows of its cluster.
 func (a *API) getCluster(w http.ResponseWriter, r *http.Request) error {
 	if a.cfg.Cluster == nil {
-		return fail(http.StatusNotFound, "there is no cluster here: this platform is on its own, without cluster.url or --bus")
+		return fail(http.StatusNotFound, noCluster)
 	}
 	return writeJSON(w, http.StatusOK, a.cfg.Cluster(r.Context()))
 }

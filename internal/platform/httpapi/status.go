@@ -88,6 +88,34 @@ func (a *API) postQR(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"rows": rows})
 }
 
+// postDrain has the leader of the cluster, which this node is, give its role away. The answer comes
+// before that.
+func (a *API) postDrain(w http.ResponseWriter, r *http.Request) error {
+	l := a.memory.Lease()
+	defer l.Release()
+	body, err := a.readBody(w, r, l)
+	if err != nil {
+		return err
+	}
+	var given struct {
+		Node string `json:"node"`
+	}
+	if len(body) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(body))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&given); err != nil {
+			return fail(http.StatusBadRequest, "body: %v", err)
+		}
+	}
+	if a.cfg.DrainLeader == nil {
+		return fail(http.StatusNotFound, noCluster)
+	}
+	if err := a.cfg.DrainLeader(given.Node); err != nil {
+		return fail(http.StatusConflict, "%v", err)
+	}
+	return writeJSON(w, http.StatusAccepted, map[string]any{})
+}
+
 // getDoctor answers with what the platform finds about itself.
 func (a *API) getDoctor(w http.ResponseWriter, r *http.Request) error {
 	q, err := params(r, "only")
@@ -180,9 +208,6 @@ func (a *API) readiness() health {
 	}
 	if reason := a.cfg.Pipeline.Refusing(); reason != "" {
 		return health{Status: reason}
-	}
-	if a.cfg.CatchingUp != nil && a.cfg.CatchingUp() {
-		return health{Status: "catching up with the cluster"}
 	}
 	if missing := a.files().Missing(); len(missing) > 0 {
 		return health{Status: "sets missing", Files: missing}

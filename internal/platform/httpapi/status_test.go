@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -76,16 +77,27 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// A node that has not read all of the log takes no clients of a load balancer.
-func TestCatchingUp(t *testing.T) {
-	behind := true
-	tw := newTown(t, options{config: func(c *Config) { c.CatchingUp = func() bool { return behind } }})
-	if r := tw.get("/readyz"); r.status != 503 || !strings.Contains(string(r.body), "catching up with the cluster") {
-		t.Errorf("%d: %s", r.status, r.body)
+// The leader gives its role away when it is asked to, and says why it does not.
+func TestDrainLeader(t *testing.T) {
+	tw := newTown(t, options{})
+	tw.problem(tw.post("/v1/cluster/drain", `{}`), 404, noCluster)
+	var asked []string
+	tw = newTown(t, options{config: func(c *Config) {
+		c.DrainLeader = func(node string) error {
+			if asked = append(asked, node); node == "n9" {
+				return errors.New("it does not lead")
+			}
+			return nil
+		}
+	}})
+	for body, status := range map[string]int{``: 202, `{"node":"n1"}`: 202, `{"node":7}`: 400, `{"nod":"n1"}`: 400} {
+		if r := tw.post("/v1/cluster/drain", body); r.status != status {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
 	}
-	behind = false
-	if r := tw.get("/readyz"); r.status != 200 {
-		t.Errorf("%d: %s", r.status, r.body)
+	tw.problem(tw.post("/v1/cluster/drain", `{"node":"n9"}`), 409, "it does not lead")
+	if len(asked) != 3 {
+		t.Errorf("asked %q", asked)
 	}
 }
 

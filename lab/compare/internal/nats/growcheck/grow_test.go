@@ -162,10 +162,27 @@ func TestGrowing(t *testing.T) {
 		c.start(name)
 		w.ready(name)
 	}
+	w.drain(load)
 	load.moves()
 	load.end()
 	t.Logf("%d requests were sent again", load.retried.Load())
 	w.compare(load)
+}
+
+// drain has the leader give its role away, and holds that its process goes on and follows.
+func (w *walk) drain(load *load) {
+	w.Helper()
+	before := w.leader("paddock-1")
+	cmd := exec.Command(w.programs["paddock"], "cluster", "drain", before, "--server", w.url("paddock-2"))
+	cmd.Env = append(os.Environ(), "PADDOCK_HTTP_TOKEN="+w.key)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), " leads in term ") {
+		w.Fatalf("drain: %v: %s", err, out)
+	}
+	load.moves()
+	w.ready(before)
+	if now := w.status(before); now.Leader == before {
+		w.Errorf("%s still leads", before)
+	}
 }
 
 // check examines the servers as a node's file names them.
