@@ -92,6 +92,9 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	}
 	m.forward = cluster.NewForwarder(m.ctx, m.node, func() *ingest.Pipeline { return p.pipeline })
 	p.sessionKey = logSecret(m.log.ID)
+	if at := cmp.Or(c.Advertise, p.ownURL()); at == "" || strings.HasSuffix(at, ":0") {
+		p.log.Warn("other nodes cannot pass changes to this one: give its URL with --advertise, or cluster.advertise", "http.listen", p.cfg.HTTP.Listen)
+	}
 	p.registry.MustRegister(cluster.NewCollector(m.status))
 	return nil
 }
