@@ -165,10 +165,10 @@ func TestEventsTailGap(t *testing.T) {
 	enter("b")
 	lines.has(t, `"type":"paddock.fence.enter"`)
 	all.has(t, " enter docks/dock default/b")
+	all.end(t) // the whole log is here
 	if log := all.log.String(); !strings.Contains(log, "gap: an unknown number of events is missing: they are no longer kept") {
 		t.Error(log)
 	}
-	all.end(t)
 	lines.end(t)
 }
 
