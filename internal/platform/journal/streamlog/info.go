@@ -16,7 +16,9 @@ const (
 	infoAge     = time.Second
 	infoTimeout = 2 * time.Second
 	// silentReplica is the time after which a server that the stream's leader does not hear is
-	// offline. The servers call it offline only after it has left in good order.
+	// offline. The servers call it offline only after it has left in good order. One that the
+	// leader has never heard, as the leader before it that was lost, is offline at once: its time
+	// is 0.
 	silentReplica = 5 * time.Second
 )
 
@@ -104,7 +106,7 @@ func infoOf(s *jetstream.StreamInfo) *Info {
 	for _, p := range s.Cluster.Replicas {
 		r := Replica{p.Name, ReplicaBehind, p.Lag}
 		switch {
-		case p.Offline, !p.Current && p.Active > silentReplica:
+		case p.Offline, !p.Current && (p.Active > silentReplica || p.Active == 0):
 			r.State = ReplicaOffline
 		case p.Current:
 			r.State = ReplicaCurrent

@@ -53,3 +53,20 @@ func TestInfo(t *testing.T) {
 		t.Errorf("counts: %+v", s)
 	}
 }
+
+// The server that led the stream is offline when it is killed, although the next leader has never
+// heard it.
+func TestInfoOfALostLeader(t *testing.T) {
+	t.Parallel()
+	c := servers.Start(t, 3)
+	create(t, c)
+	l := open(t, c)
+	claim(t, l, "a")
+	lost := c.LeaderOf(c.Connect(), config.Stream)
+	c.Kill(lost)
+	add(t, l, []byte("1"))
+	await(t, l, "the leader away", func(i *streamlog.Info, err error) bool {
+		return err == nil && i.Count(streamlog.ReplicaLeader) == 1 && i.Count(streamlog.ReplicaCurrent) == 1 &&
+			len(i.Replicas) == 3 && i.Replicas[0].Name != c.Servers[lost].Name && i.Count(streamlog.ReplicaOffline) == 1
+	})
+}
