@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"paddock/internal/netio/natslogin"
 	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/journal/streamlog"
 	"paddock/internal/process/config"
@@ -24,19 +25,8 @@ func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("the cluster's servers are away", "error", err) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to the cluster's servers", "url", nc.ConnectedUrlRedacted()) }),
 	}
-	if c.User != "" {
-		options = append(options, nats.UserInfo(c.User, string(c.Password)))
-	}
-	if c.Token != "" {
-		options = append(options, nats.Token(string(c.Token)))
-	}
-	if c.Creds != "" {
-		options = append(options, nats.UserCredentials(c.Creds))
-	}
-	if c.RootCA != "" {
-		options = append(options, nats.RootCAs(c.RootCA))
-	}
-	conn, err := nats.Connect(c.URL, options...)
+	login := natslogin.Login{User: c.User, Password: string(c.Password), Token: string(c.Token), Creds: c.Creds, RootCA: c.RootCA}
+	conn, err := nats.Connect(c.URL, append(options, login.Options()...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,33 +46,39 @@ func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 const listenFor = 1200 * time.Millisecond
 
 // ObserveCluster asks the servers of a cluster how it is, without being a node.
-func ObserveCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*cluster.Status, error) {
-	conn, err := ConnectCluster(ctx, c, log)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	bounded, cancel := context.WithTimeout(ctx, connectTimeout/10)
-	defer cancel()
-	stream, err := streamlog.Open(bounded, conn, LogOf(c))
-	return cluster.Observe(ctx, conn, prefixOf(c), c.Name, stream, err, listenFor)
+func ObserveCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (status *cluster.Status, err error) {
+	err = atServers(ctx, c, log, func(conn *nats.Conn, stream *streamlog.Log, missing error) error {
+		status, err = cluster.Observe(ctx, conn, prefixOf(c), c.Name, stream, missing, listenFor)
+		return err
+	})
+	return status, err
 }
 
 // CheckCluster examines the servers of a cluster. monitors are URLs of their monitoring.
-func CheckCluster(ctx context.Context, c *config.Cluster, log *slog.Logger, monitors []string) (*cluster.Servers, error) {
+func CheckCluster(ctx context.Context, c *config.Cluster, log *slog.Logger, monitors []string) (found *cluster.Servers, err error) {
+	err = atServers(ctx, c, log, func(conn *nats.Conn, stream *streamlog.Log, missing error) error {
+		var info *streamlog.Info
+		if missing == nil {
+			info, missing = stream.Info(ctx)
+		}
+		found = cluster.ExamineServers(ctx, conn, prefixOf(c), info, missing, monitors)
+		return nil
+	})
+	return found, err
+}
+
+// atServers calls f with a connection to the servers of a cluster, and with its log or the reason
+// why there is none.
+func atServers(ctx context.Context, c *config.Cluster, log *slog.Logger, f func(conn *nats.Conn, stream *streamlog.Log, missing error) error) error {
 	conn, err := ConnectCluster(ctx, c, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer conn.Close()
 	bounded, cancel := context.WithTimeout(ctx, connectTimeout/10)
 	defer cancel()
 	stream, err := streamlog.Open(bounded, conn, LogOf(c))
-	var info *streamlog.Info
-	if err == nil {
-		info, err = stream.Info(ctx)
-	}
-	return cluster.ExamineServers(ctx, conn, prefixOf(c), info, err, monitors), nil
+	return f(conn, stream, err)
 }
 
 // ClusterPermissions returns what the user of a cluster may do at its servers, as a part of their

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"paddock/internal/platform/cluster"
@@ -145,11 +144,11 @@ func Detach(dir, to string) (err error) {
 		}); err != nil {
 			return err
 		}
-		secrets, err := os.ReadFile(filepath.Join(secretsDir(dir), hooks.SecretsFile))
-		if err == nil {
+		secrets, err := hooks.FileSecrets(secretsDir(dir)).Load()
+		if err == nil && secrets != nil {
 			err = hooks.FileSecrets(secretsDir(to)).Save(secrets)
 		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err != nil {
 			return err
 		}
 		return errors.Join(os.Rename(JournalDir(work), JournalDir(to)), deliver.SyncDir(to))

@@ -366,7 +366,10 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		return errors.Join(err, p.search.Close(), p.positions.Close(), p.listener.Close())
 	}
 	if p.member != nil {
-		if err := p.member.node.Answer(rulesKind, p.pipeline, p.ruleRequests.Answer); err != nil {
+		answer := func(request []byte, respond func([]byte, error)) {
+			p.ruleRequests.Answer(request, func(answer []byte) { respond(answer, nil) })
+		}
+		if _, err := p.member.node.Answer(rulesKind, p.pipeline, answer); err != nil { // it ends with the connection
 			return errors.Join(err, p.ruleRequests.Close(ctx), p.search.Close(), p.positions.Close(), p.listener.Close())
 		}
 	}

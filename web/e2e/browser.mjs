@@ -1,5 +1,6 @@
 // Chromium, its pages, and what the tests look at in them.
 
+import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -75,3 +76,31 @@ export async function accessibilityFindings(page) {
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
 }
+
+/** Pictures in light and dark, each without serious findings. `settled` waits until the page is drawn. */
+export async function look(page, name, { schemes = ["light", "dark"], settled = () => undefined } = {}) {
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme });
+    await settled();
+    await screenshot(page, `${name}-${colorScheme}`);
+    assert.deepEqual(await accessibilityFindings(page), [], `${name} ${colorScheme}`);
+  }
+}
+
+/** Pictures in light, dark and phone width, each without serious findings, and none wider than the screen. */
+export async function lookInAllWidths(page, name) {
+  await look(page, `page-${name}`);
+  await page.emulateMedia({ colorScheme: "light" });
+  const size = page.viewportSize();
+  await page.setViewportSize(phone.viewport);
+  await screenshot(page, `page-${name}-phone`);
+  assert.deepEqual(await accessibilityFindings(page), [], `${name} phone`);
+  assert.equal(await tooWide(page), 0, `${name}: the page is wider than a phone`);
+  await page.setViewportSize(size);
+}
+
+/** The pixels by which a page is wider than the screen. */
+export const tooWide = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+/** The row of a table whose first cell is a name. */
+export const rowOf = (page, name) => page.locator("tbody tr").filter({ has: page.getByRole("rowheader", { name, exact: true }) });

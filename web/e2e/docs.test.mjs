@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
-import { accessibilityFindings, desk, launch, openPage, phone, screenshot } from "./browser.mjs";
+import { desk, launch, look, openPage, phone, tooWide } from "./browser.mjs";
 import { binary } from "./server.mjs";
 
 let child;
@@ -43,21 +43,13 @@ async function withPage(path, options, run) {
   }
 }
 
-/** Pictures, which must be without serious faults, and no wider than the screen. */
-async function look(page, what) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    await screenshot(page, `docs-${what}-${colorScheme}`);
-    assert.deepEqual(await accessibilityFindings(page), [], `${what} ${colorScheme}`);
-  }
-  const { wide, screen } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, screen: document.documentElement.clientWidth }));
-  assert.ok(wide <= screen, `${what} is ${wide} px wide, of ${screen}`);
-}
-
 for (const [name, options] of [["desk", desk], ["phone", phone]]) {
   describe(`the documents, ${name}`, () => {
     for (const [what, path] of [["first", ""], ["http", "reference/http.md#events"], ["alerts", "guides/alerts.md"], ["search", "search?q=webhook+retry"]]) {
-      it(`${what} is readable`, () => withPage(path, options, (page) => look(page, `${what}-${name}`)));
+      it(`${what} is readable`, () => withPage(path, options, async (page) => {
+        await look(page, `docs-${what}-${name}`);
+        assert.ok((await tooWide(page)) <= 0, `${what}-${name} is wider than the screen`);
+      }));
     }
   });
 }

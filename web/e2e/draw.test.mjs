@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
-import { accessibilityFindings, desk, launch, openPage, phone, screenshot } from "./browser.mjs";
+import { desk, launch, look, openPage, phone, screenshot } from "./browser.mjs";
 import { startPlatform, startWith } from "./server.mjs";
 
 const square = (west, south, size) => [[west, south], [west + size, south], [west + size, south + size], [west, south + size], [west, south]];
@@ -110,14 +110,9 @@ async function drive(page, from, to, sentence) {
   await page.locator(".feed-card .row", { hasText: `${id} ${sentence}` }).first().waitFor({ timeout: 10_000 });
 }
 
-/** Pictures and findings in light and dark. */
-async function look(page, name) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    await page.waitForFunction(() => window.paddock.state().map.complete);
-    await screenshot(page, `draw-${name}-${colorScheme}`);
-    assert.deepEqual(await accessibilityFindings(page), [], `${name} ${colorScheme}`);
-  }
+/** Pictures of the map and what is beside it. */
+async function pictures(page, name) {
+  await look(page, `draw-${name}`, { settled: () => page.waitForFunction(() => window.paddock.state().map.complete) });
   await page.emulateMedia({ colorScheme: "light" });
 }
 
@@ -130,7 +125,7 @@ describe("drawing with the mouse", () => {
       const corners = [[13.43, 52.49], [13.445, 52.49], [13.445, 52.497], [13.43, 52.497]];
       for (const corner of corners) await click(page, corner);
       await page.mouse.move(700, 300);
-      await look(page, "polygon");
+      await pictures(page, "polygon");
       await click(page, corners[0]);
       await panel(page).getByText("Area", { exact: true }).waitFor();
       await save(page, "Loading bay");
@@ -151,7 +146,7 @@ describe("drawing with the mouse", () => {
       const radius = panel(page).getByLabel("Radius in m");
       assert.ok(Math.abs(Number(await radius.inputValue()) - 338) < 15, await radius.inputValue());
       await radius.fill("400");
-      await look(page, "circle");
+      await pictures(page, "circle");
       await save(page, "Quiet zone");
       const { geometry } = await stored("sites", "quiet-zone");
       const [ring] = geometry.coordinates;
@@ -172,7 +167,7 @@ describe("drawing with the mouse", () => {
       for (const at of route) await click(page, at);
       await click(page, route[2]);
       await panel(page).getByLabel("Distance to each side in m").fill("80");
-      await look(page, "corridor");
+      await pictures(page, "corridor");
       await save(page, "Route 7");
       const { geometry, properties } = await stored("sites", "route-7");
       assert.equal(geometry.type, "LineString");
@@ -235,7 +230,7 @@ describe("editing", () => {
       await press("Control+z", "Control+z", "Control+z");
       assert.ok(await page.evaluate(() => document.querySelector('[aria-label^="Undo"]').disabled), "there is more to undo");
       await press("Control+Shift+z", "Control+Shift+z", "Control+Shift+z");
-      await look(page, "points");
+      await pictures(page, "points");
       await press("Control+s");
       await panel(page).waitFor({ state: "hidden" });
       const { geometry } = await stored("sites", "gate");
@@ -252,7 +247,7 @@ describe("editing", () => {
       await page.waitForTimeout(600); // the map glides to the fence
       await drag(page, [13.42, 52.53], [13.425, 52.533]);
       await drag(page, [13.41, 52.51], [13.41, 52.507]);
-      await look(page, "edit");
+      await pictures(page, "edit");
       await drag(page, [13.4125, 52.52], [13.4145, 52.521]);
       await action(page, "Save").click();
       await panel(page).waitFor({ state: "hidden" });
@@ -285,7 +280,7 @@ describe("editing", () => {
       await action(page, "Cut a hole").click();
       for (const corner of [[13.404, 52.484], [13.408, 52.484], [13.408, 52.488]]) await click(page, corner);
       await action(page, "Finish").click();
-      await look(page, "hole");
+      await pictures(page, "hole");
       await action(page, "Save").click();
       await panel(page).waitFor({ state: "hidden" });
       const { geometry } = await stored("yards", "south");
@@ -335,7 +330,7 @@ describe("editing", () => {
       await action(page, "Save").click();
       await panel(page).getByText("The ceiling is above the floor.").waitFor();
       await panel(page).getByLabel("Below height in m").fill("60");
-      await look(page, "properties");
+      await pictures(page, "properties");
       await action(page, "Save").click();
       await panel(page).waitFor({ state: "hidden" });
       const { properties } = await stored("sites", "gate");
@@ -350,7 +345,7 @@ describe("what is in the way", () => {
       for (const corner of [[13.43, 52.51], [13.45, 52.52], [13.45, 52.51], [13.43, 52.52]]) await click(page, corner);
       await action(page, "Finish").click();
       await panel(page).getByText("Its boundary crosses itself.", { exact: false }).waitFor();
-      await look(page, "finding");
+      await pictures(page, "finding");
       await panel(page).getByLabel("Name", { exact: true }).fill("Bow tie");
       await action(page, "Save anyway").click();
       await panel(page).waitFor({ state: "hidden" });
@@ -365,7 +360,7 @@ describe("what is in the way", () => {
       await send("PUT", "v1/sets/sites/fences/gate", feature("gate", "Their gate", square(13.455, 52.502, 0.004)));
       await action(page, "Save").click();
       await panel(page).getByText("Meanwhile this fence has been changed.", { exact: false }).waitFor();
-      await look(page, "conflict");
+      await pictures(page, "conflict");
       await action(page, "Keep mine as a copy").click();
       await action(page, "Save").click();
       await panel(page).waitFor({ state: "hidden" });
@@ -396,7 +391,7 @@ describe("what is in the way", () => {
 
       await page.getByRole("button", { name: "Delete this fence" }).click();
       await dialog.getByText("Delete My own gate from sites?").waitFor();
-      await look(page, "delete");
+      await pictures(page, "delete");
       await dialog.getByRole("button", { name: "Delete" }).click();
       await panel(page).waitFor({ state: "hidden" });
       const answer = await fetch(new URL("v1/sets/sites/fences/gate-copy", server.url));
@@ -422,10 +417,10 @@ describe("a phone", () => {
       const sheet = await panel(page).boundingBox();
       assert.ok(sheet.y > 300, `the sheet begins at ${sheet.y}`);
       for (const [x, y] of [[80, 250], [300, 250], [300, 380], [80, 380]]) await page.touchscreen.tap(x, y);
-      await look(page, "phone-drawing");
+      await pictures(page, "phone-drawing");
       await page.touchscreen.tap(80, 250);
       await panel(page).getByLabel("Name", { exact: true }).waitFor();
-      await look(page, "phone-editing");
+      await pictures(page, "phone-editing");
       await save(page, "By finger");
       const [ring] = (await stored("sites", "by-finger")).geometry.coordinates;
       assert.equal(ring.length, 5);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net from "node:net";
 import { after, before, describe, it } from "node:test";
-import { accessibilityFindings, desk, launch, phone, screenshot } from "./browser.mjs";
+import { desk, launch, lookInAllWidths, phone, rowOf, screenshot } from "./browser.mjs";
 import { depots, startOperator, viewer } from "./operator.mjs";
 
 let stand;
@@ -33,8 +33,6 @@ async function withPage(target, run, { options = desk, key, errors = [] } = {}) 
   }
 }
 
-/** The row of a table whose first cell is a name. */
-const row = (page, name) => page.locator("tbody tr").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
 /** The panel beside the list. */
 const panel = (page) => page.locator(".split-detail");
 const button = (within, name) => within.getByRole("button", { name, exact: true });
@@ -42,23 +40,6 @@ const button = (within, name) => within.getByRole("button", { name, exact: true 
 /** Answers a question with its action. */
 async function answer(page, action) {
   await button(page.getByRole("dialog"), action).click();
-}
-
-/** Pictures in light, dark and phone width, each without serious findings. */
-async function look(page, name) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    await screenshot(page, `page-${name}-${colorScheme}`);
-    assert.deepEqual(await accessibilityFindings(page), [], `${name} ${colorScheme}`);
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-  const size = page.viewportSize();
-  await page.setViewportSize(phone.viewport);
-  await screenshot(page, `page-${name}-phone`);
-  assert.deepEqual(await accessibilityFindings(page), [], `${name} phone`);
-  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.equal(wider, 0, `${name}: the page is wider than a phone`);
-  await page.setViewportSize(size);
 }
 
 describe("the navigation", () => {
@@ -144,19 +125,19 @@ describe("the page of the sets", () => {
   it("shows source, index, findings and failing files", () =>
     withPage("sets", async (page) => {
       await page.getByText("broken.geojson").waitFor();
-      await row(page, "depots").getByText("depots.geojson").waitFor();
+      await rowOf(page, "depots").getByText("depots.geojson").waitFor();
       // A refresh leaves the keyboard where it is.
-      await row(page, "depots").getByRole("link").focus();
+      await rowOf(page, "depots").getByRole("link").focus();
       await page.waitForResponse((response) => response.url().endsWith("/v1/sets"));
       await page.waitForResponse((response) => response.url().endsWith("/v1/sets"));
       assert.equal(await page.evaluate(() => document.activeElement?.textContent), "depots");
-      await row(page, "depots").getByRole("link").click();
+      await rowOf(page, "depots").getByRole("link").click();
       await panel(page).getByText("ring 0: two of its edges cross").waitFor();
       assert.match(await panel(page).getByRole("link", { name: "fence bow-tie" }).getAttribute("href"), /\?fence=depots\/bow-tie$/);
       assert.match(await panel(page).getByRole("link", { name: "Show on the map" }).getAttribute("href"), /\?at=0\.5/);
       await panel(page).getByText("Each position counts at once.").waitFor();
       assert.match(page.url(), /\/sets\?set=depots$/);
-      await look(page, "sets");
+      await lookInAllWidths(page, "sets");
       await page.goBack();
       await panel(page).waitFor({ state: "hidden" });
       assert.equal(await page.evaluate(() => document.activeElement?.textContent), "depots");
@@ -167,12 +148,12 @@ describe("the page of the sets", () => {
       await button(page, "Add a set").click();
       await page.getByLabel("GeoJSON file").setInputFiles({ name: "New yards.geojson", mimeType: "application/geo+json", buffer: Buffer.from(JSON.stringify(depots)) });
       assert.equal(await page.getByLabel("Name of the set").inputValue(), "new-yards");
-      await look(page, "sets-add");
+      await lookInAllWidths(page, "sets-add");
       await button(panel(page), "Add the set").click();
       await panel(page).getByText("new-yards has 3 fences now").waitFor();
       await button(panel(page), "Go on").click();
       await panel(page).getByRole("heading", { name: "new-yards" }).waitFor();
-      await row(page, "new-yards").getByText("HTTP").waitFor();
+      await rowOf(page, "new-yards").getByText("HTTP").waitFor();
       await button(panel(page), "Change…").click();
       await panel(page).getByLabel("Preset").selectOption("dwell");
       await panel(page).getByLabel("Time on the other side").fill("5");
@@ -195,7 +176,7 @@ describe("the page of the sets", () => {
       await button(page.getByRole("dialog"), "Cancel").click();
       await button(panel(page), "Delete…").click();
       await answer(page, "Delete");
-      await row(page, "new-yards").waitFor({ state: "detached" });
+      await rowOf(page, "new-yards").waitFor({ state: "detached" });
       await stand.call("GET", "v1/sets/new-yards", undefined, { status: 404 });
     }, { errors: ["412", "ERR_FAILED"] }));
 });
@@ -204,7 +185,7 @@ describe("the page of the rules", () => {
   it("makes a rule by its form, which causes events", () =>
     withPage("rules", async (page) => {
       await page.getByText("No rules yet.").waitFor();
-      await look(page, "rules-empty");
+      await lookInAllWidths(page, "rules-empty");
       await button(page, "Add a rule").click();
       await panel(page).getByLabel("Id", { exact: true }).fill("in-the-depot");
       await panel(page).getByLabel("Set", { exact: true }).fill("depots");
@@ -217,7 +198,7 @@ describe("the page of the rules", () => {
       await panel(page).getByLabel("Which").fill("d-3\nnot-there");
       await button(panel(page), "Add the rule").click();
       await panel(page).getByText('"not-there"').waitFor(); // a warning
-      await row(page, "in-the-depot").getByText("inside").waitFor();
+      await rowOf(page, "in-the-depot").getByText("inside").waitFor();
       assert.match(page.url(), /\/rules\?rule=in-the-depot$/);
       await stand.report("bus-7", 0.005);
       const events = String(await stand.call("GET", "v1/events?last=10&wait=0&format=ndjson")).trim().split("\n").map((line) => JSON.parse(line));
@@ -226,7 +207,7 @@ describe("the page of the rules", () => {
       await button(panel(page), "Run").click();
       await panel(page).getByText("1 event, from 1 position.").waitFor();
       assert.match(await panel(page).getByRole("link", { name: "Its events" }).getAttribute("href"), /\?rule=in-the-depot$/);
-      await look(page, "rules");
+      await lookInAllWidths(page, "rules");
     }));
 
   it("edits a rule as JSON, tells of a change in between, and deletes it", () =>
@@ -245,9 +226,9 @@ describe("the page of the rules", () => {
       assert.equal(await panel(page).getByLabel("Fleet", { exact: true }).first().inputValue(), "north");
       await panel(page).getByLabel("Objects", { exact: true }).fill("bus-*");
       await button(panel(page), "Save the rule").click();
-      await row(page, "in-the-depot").getByText("bus-* of north").waitFor();
+      await rowOf(page, "in-the-depot").getByText("bus-* of north").waitFor();
       await button(panel(page), "Switch off").click();
-      await row(page, "in-the-depot").getByText("off", { exact: true }).waitFor();
+      await rowOf(page, "in-the-depot").getByText("off", { exact: true }).waitFor();
       await page.getByLabel("Find a rule").fill("nothing");
       await page.getByText("No rule has this.").waitFor();
       await page.getByLabel("Find a rule").fill("");
@@ -260,7 +241,7 @@ describe("the page of the rules", () => {
 describe("the page of the webhooks", () => {
   it("shows a webhook that fails, and sends again after it recovers", () =>
     withPage("webhooks", async (page) => {
-      await row(page, "archive").getByText("delivering").waitFor();
+      await rowOf(page, "archive").getByText("delivering").waitFor();
       await button(page, "Add a webhook").click();
       await panel(page).getByLabel("Id", { exact: true }).fill("ops");
       await panel(page).getByLabel("URL", { exact: true }).fill(stand.receiver.url);
@@ -275,12 +256,12 @@ describe("the page of the webhooks", () => {
       await stand.report("bus-8", -1);
       await stand.report("bus-8", 0.005);
       await panel(page).getByText("failed, 500").first().waitFor();
-      await row(page, "ops").getByText("failing").waitFor();
-      await look(page, "webhooks-failing");
+      await rowOf(page, "ops").getByText("failing").waitFor();
+      await lookInAllWidths(page, "webhooks-failing");
       stand.receiver.status = 204;
       await button(panel(page), "Retry now").click();
       await panel(page).getByText("delivered, 204").waitFor();
-      await row(page, "ops").getByText("delivering").waitFor();
+      await rowOf(page, "ops").getByText("delivering").waitFor();
       const [failed, delivered] = [stand.receiver.got.at(0), stand.receiver.got.at(-1)];
       assert.equal(delivered.body, failed.body);
       assert.match(delivered.headers["webhook-signature"], /^v1,/);
@@ -302,7 +283,7 @@ describe("the page of the webhooks", () => {
         await stand.call("POST", "v1/webhooks/ops/retry"); // the next event may wait after a refusal
       };
       await bury(0.025);
-      await look(page, "webhooks-letters");
+      await lookInAllWidths(page, "webhooks-letters");
       const before = stand.receiver.got.length;
       const first = panel(page).getByRole("button", { name: /^Send .* again$/ }).first();
       const same = panel(page).getByRole("button", { name: await first.getAttribute("aria-label"), exact: true });
@@ -314,15 +295,15 @@ describe("the page of the webhooks", () => {
       await button(panel(page), "Send all again").click();
       await letters.waitFor({ state: "hidden" });
       await button(panel(page), "Disable").click();
-      await row(page, "ops").getByText("disabled").waitFor();
+      await rowOf(page, "ops").getByText("disabled").waitFor();
       await button(panel(page), "Enable").click();
-      await row(page, "ops").getByText("delivering").waitFor();
+      await rowOf(page, "ops").getByText("delivering").waitFor();
       await button(panel(page), "Delete…").click();
       await answer(page, "Delete");
       await page.getByText("No webhooks yet.").waitFor();
-      await row(page, "archive").getByRole("link").click();
+      await rowOf(page, "archive").getByRole("link").click();
       await panel(page).getByText("delivered").first().waitFor();
-      await look(page, "sinks");
+      await lookInAllWidths(page, "sinks");
     }));
 });
 
@@ -330,7 +311,7 @@ describe("the page of the keys", () => {
   it("shows a secret once, which works and is gone after a reload", () =>
     withPage("keys", async (page) => {
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-      await row(page, "viewer").getByText("of the file").waitFor();
+      await rowOf(page, "viewer").getByText("of the file").waitFor();
       await button(page, "Add a key").click();
       await panel(page).getByLabel("Name").fill("collector");
       await button(panel(page), "Add the key").click();
@@ -338,7 +319,7 @@ describe("the page of the keys", () => {
       await panel(page).getByLabel("positions:write").check();
       await panel(page).getByLabel("Only these fleets").fill("north, south");
       await panel(page).getByLabel("Expires").fill("2099-12-31");
-      await look(page, "keys-add");
+      await lookInAllWidths(page, "keys-add");
       await button(panel(page), "Add the key").click();
       await button(panel(page), "Copy: The secret of collector").click();
       await panel(page).getByText("Copied").waitFor();
@@ -348,13 +329,13 @@ describe("the page of the keys", () => {
       await screenshot(page, "page-keys-secret");
       await stand.call("POST", "v1/positions?fleet=north", { id: "truck-1", lon: 0.5, lat: 0.5 }, { key: secret });
       await stand.call("POST", "v1/positions?fleet=west", { id: "truck-1", lon: 0.5, lat: 0.5 }, { key: secret, status: 403 });
-      await row(page, "collector").getByText(/^20\d\d-/).first().waitFor();
+      await rowOf(page, "collector").getByText(/^20\d\d-/).first().waitFor();
       await page.reload();
       await panel(page).getByText("positions:write").first().waitFor();
       assert.equal(await page.evaluate((text) => [...document.querySelectorAll("input")].some(({ value }) => value === text), secret), false);
-      await row(page, "collector").getByText("2099-12-31").waitFor();
+      await rowOf(page, "collector").getByText("2099-12-31").waitFor();
       await page.getByRole("cell", { name: "key.add" }).first().waitFor();
-      await look(page, "keys");
+      await lookInAllWidths(page, "keys");
 
       await button(panel(page), "New secret…").click();
       await answer(page, "New secret");
@@ -364,7 +345,7 @@ describe("the page of the keys", () => {
       await button(panel(page), "I have kept it").click();
       await button(panel(page), "Delete…").click();
       await answer(page, "Delete");
-      await row(page, "collector").first().waitFor({ state: "detached" });
+      await rowOf(page, "collector").first().waitFor({ state: "detached" });
       await stand.call("POST", "v1/positions?fleet=north", { id: "truck-1", lon: 0.7, lat: 0.5 }, { key: next, status: 401 });
     }));
 
@@ -387,10 +368,10 @@ describe("the page of the devices", () => {
   it("shows a rejection with its input", () =>
     withPage("devices", async (page) => {
       await stand.call("POST", "v1/positions", { id: "lost-1", lon: 213.4, lat: 52.5 }, { status: 400 });
-      await row(page, "http").getByRole("link").click();
+      await rowOf(page, "http").getByRole("link").click();
       await panel(page).getByText("lon: 213.4 is out of range").first().waitFor();
       await panel(page).locator("pre", { hasText: '"id":"lost-1"' }).first().waitFor();
-      await look(page, "devices");
+      await lookInAllWidths(page, "devices");
     }));
 
   it("lets a phone in", () =>
@@ -404,11 +385,11 @@ describe("the page of the devices", () => {
       const door = await panel(page).getByLabel("Server URL", { exact: true }).inputValue();
       assert.match(door, /\/in\/osmand\/pdk_/);
       assert.ok(!(await page.content()).includes(door));
-      await look(page, "devices-phone");
+      await lookInAllWidths(page, "devices-phone");
       const report = await fetch(`${door}?id=anna&lat=0.005&lon=0.005`);
       assert.equal(report.status, 200);
       assert.equal((await stand.call("GET", "v1/objects/anna?fleet=phones")).fleet, "phones");
-      await row(page, "osmand").getByText("1", { exact: true }).first().waitFor();
+      await rowOf(page, "osmand").getByText("1", { exact: true }).first().waitFor();
     }));
 });
 
@@ -421,15 +402,15 @@ describe("the pages of the services", () => {
     await once(client, "data");
     try {
       await withPage("bus?find=prober", async (page) => {
-        const prober = row(page, "prober");
+        const prober = rowOf(page, "prober");
         await prober.getByText("fence.depots.>").waitFor();
         await prober.getByText("key:operator").waitFor();
         await page.locator(".figure").filter({ hasText: "connections" }).getByText("1", { exact: true }).waitFor();
         await page.getByLabel("Find a connection").fill("");
-        await row(page, "positions").getByText("in the process").waitFor();
-        await row(page, "hq").getByText(/^connected for /).waitFor();
-        await row(page, "site").getByText(/refused/).waitFor();
-        await look(page, "bus");
+        await rowOf(page, "positions").getByText("in the process").waitFor();
+        await rowOf(page, "hq").getByText(/^connected for /).waitFor();
+        await rowOf(page, "site").getByText(/refused/).waitFor();
+        await lookInAllWidths(page, "bus");
       });
     } finally {
       client.destroy();
@@ -440,13 +421,13 @@ describe("the pages of the services", () => {
     withPage("wire", async (page) => {
       await page.getByText("No peer is connected.").waitFor();
       await page.getByText("None so far.").waitFor();
-      await look(page, "wire");
+      await lookInAllWidths(page, "wire");
     }));
 
   it("say that a platform is on its own", () =>
     withPage("cluster", async (page) => {
       await page.getByText("This platform is on its own.").waitFor();
       await page.getByText("None here").waitFor();
-      await look(page, "cluster-alone");
+      await lookInAllWidths(page, "cluster-alone");
     }, { errors: ["404"] }));
 });

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, it } from "node:test";
-import { accessibilityFindings, desk, launch, openPage, phone, screenshot } from "./browser.mjs";
+import { desk, launch, look, openPage, phone, screenshot } from "./browser.mjs";
 import { startPlatform } from "./server.mjs";
 
 const square = (id, name, west) => ({
@@ -53,15 +53,6 @@ function report(seconds, lon, lat, speed = 2, id = "bus-7") {
   return send("POST", "v1/positions", { id, lon, lat, speed, t: start + seconds * 1000 });
 }
 
-/** Pictures and findings in light and dark. */
-async function look(page, name) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme });
-    await screenshot(page, `rules-${name}-${colorScheme}`);
-    assert.deepEqual(await accessibilityFindings(page), [], `${name} ${colorScheme}`);
-  }
-}
-
 it("shows a change that waits, its event, and the events of rules", async () => {
   await send("PUT", "v1/sets/depots/policy", { fixes: 3, ttl: "15m", initial: "none" });
   for (const [id, rule] of Object.entries(rules)) await send("PUT", `v1/rules/${id}`, rule);
@@ -82,7 +73,7 @@ it("shows a change that waits, its event, and the events of rules", async () => 
   await report(11, 0.005, 0.006);
   await details.getByText("2 positions so far").waitFor();
   assert.ok(await link.evaluate((element) => element === document.activeElement), "the link of the pending change was replaced");
-  await look(page, "pending");
+  await look(page, "rules-pending");
   await report(12, 0.005, 0.007);
   await row("bus-7 enters Depot 3").waitFor();
   await details.getByText("Not confirmed yet").waitFor({ state: "hidden" });
@@ -104,14 +95,14 @@ it("shows a change that waits, its event, and the events of rules", async () => 
   await row("no longer meets").waitFor();
   assert.deepEqual(await feed.locator(".verb").allTextContents(), ["no longer meets", "meets", "dwells in"]);
   await page.waitForURL(/event=dwell,condition_begin,condition_end/);
-  await look(page, "kinds");
+  await look(page, "rules-kinds");
 
   await row("dwells in").locator("button").click();
   await details.getByRole("button", { name: "overstay" }).click();
   await page.waitForURL(/rule=overstay/);
   await feed.getByRole("button", { name: "Rule overstay" }).waitFor();
   assert.deepEqual(await feed.locator(".verb").allTextContents(), ["dwells in"]);
-  await look(page, "event");
+  await look(page, "rules-event");
   await feed.getByRole("button", { name: "Rule overstay" }).click();
   await row("bus-7 enters Depot 3").waitFor();
 
@@ -127,11 +118,11 @@ it("says in words how much it takes, beside the set and in a fence's details", a
   await page.getByRole("button", { name: "When depots counts a change" }).click();
   await page.getByText("3 positions in a row confirm a change.").waitFor();
   await page.getByText("Set over HTTP.").waitFor();
-  await look(page, "policy");
+  await look(page, "rules-policy");
   await page.locator(".tabs").getByRole("button", { name: "Events" }).click();
   await page.locator(".feed-card").getByRole("button", { name: "more", exact: true }).click();
   await page.locator(".feed-card .row").first().waitFor();
-  await look(page, "phone");
+  await look(page, "rules-phone");
   await page.goto(`${server.url}?fence=depots/d-4`);
   await page.locator(".details-card").getByText("3 positions in a row confirm a change.").waitFor();
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import http from "node:http";
 import { after, before, describe, it } from "node:test";
-import { accessibilityFindings, desk, launch, openPage, phone, screenshot } from "./browser.mjs";
+import { desk, launch, look, openPage, phone } from "./browser.mjs";
 import { startTunnel } from "./tunnel.mjs";
 
 let tunnel;
@@ -39,15 +39,6 @@ async function withPage(run, options = desk, query = "") {
   }
 }
 
-/** Pictures, which must be without serious faults. */
-async function look(page, what, schemes = ["light", "dark"]) {
-  for (const colorScheme of schemes) {
-    await page.emulateMedia({ colorScheme });
-    await screenshot(page, `tunnel-${what}-${colorScheme}`);
-    assert.deepEqual(await accessibilityFindings(page), [], `${what} ${colorScheme}`);
-  }
-}
-
 const target = () => `127.0.0.1:${service.address().port}`;
 
 describe("the tunnel's page", () => {
@@ -55,7 +46,7 @@ describe("the tunnel's page", () => {
     withPage(async (page, seen) => {
       await page.getByText("No client is connected.").waitFor();
       await page.getByText("None so far.").waitFor();
-      await look(page, "empty", ["light"]);
+      await look(page, "tunnel-empty", { schemes: ["light"] });
       const { host } = new URL(tunnel.server.url);
       assert.deepEqual(seen.requests.filter((url) => !/^(data|blob):/.test(url) && new URL(url).host !== host), []);
       assert.deepEqual(seen.errors, []);
@@ -95,7 +86,7 @@ describe("the tunnel's page", () => {
           const memory = page.getByRole("meter", { name: "Memory" });
           await page.waitForFunction((meter) => Number(meter.ariaValueNow) > 0, await memory.elementHandle());
           assert.match(await memory.getAttribute("aria-valuetext"), /^\d.* of 96 MiB$/);
-          await look(page, name);
+          await look(page, `tunnel-${name}`);
 
           await page.getByLabel("Find a client or a tunnel").fill("DEPOT");
           await row("Clients", "bus-17").waitFor({ state: "detached" });
@@ -113,7 +104,7 @@ describe("the tunnel's page", () => {
     }
     await withPage(async (page) => {
       await page.locator("tbody tr", { hasText: "door.depot.example" }).locator('[data-state="away"]').waitFor();
-      await look(page, "away", ["light"]);
+      await look(page, "tunnel-away", { schemes: ["light"] });
     });
   });
 
@@ -123,7 +114,7 @@ describe("the tunnel's page", () => {
       await tunnel.server.kill();
       await page.getByRole("alert").getByText("The server is away.").waitFor();
       assert.ok((await page.locator(".bound").count()) > 0);
-      await look(page, "offline", ["dark"]);
+      await look(page, "tunnel-offline", { schemes: ["dark"] });
       await tunnel.restart();
       await page.getByRole("alert").getByText("Back").waitFor();
       await page.locator(".pill", { hasText: "Live" }).waitFor();

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"paddock/internal/netio/natslogin"
 )
 
 const (
@@ -147,20 +149,10 @@ func (b *bridge) options(closed chan struct{}) []nats.Option {
 		nats.ReconnectErrHandler(b.failed),
 		nats.ErrorHandler(b.refused()), nats.ClosedHandler(func(*nats.Conn) { close(closed) }),
 	}
-	if b.cfg.User != "" {
-		list = append(list, nats.UserInfo(b.cfg.User, b.cfg.Password))
-	}
-	if b.cfg.Token != "" {
-		list = append(list, nats.Token(b.cfg.Token))
-	}
-	if b.cfg.Creds != "" {
-		list = append(list, nats.UserCredentials(b.cfg.Creds))
-	}
+	login := natslogin.Login{User: b.cfg.User, Password: b.cfg.Password, Token: b.cfg.Token, Creds: b.cfg.Creds}
 	if t := b.cfg.TLS; t != nil {
+		login.RootCA = t.CA
 		list = append(list, nats.Secure())
-		if t.CA != "" {
-			list = append(list, nats.RootCAs(t.CA))
-		}
 		if t.Cert != "" {
 			list = append(list, nats.ClientCert(t.Cert, t.Key))
 		}
@@ -168,7 +160,7 @@ func (b *bridge) options(closed chan struct{}) []nats.Option {
 			list = append(list, nats.TLSHandshakeFirst())
 		}
 	}
-	return list
+	return append(list, login.Options()...)
 }
 
 // backOff returns the pause after so many rounds without a connection, with jitter: bridges that

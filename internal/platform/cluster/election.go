@@ -126,10 +126,10 @@ func rankOf(r Role) int {
 	return 2
 }
 
-// hasFollower reports whether there is a follower that can become the leader.
+// hasFollower reports whether another node is a follower, and can become the leader.
 func (e *election) hasFollower() bool {
-	for _, p := range e.peers {
-		if p.Role == Follower && e.alive(p) {
+	for id, p := range e.peers {
+		if id != e.id && p.Role == Follower && e.alive(p) {
 			return true
 		}
 	}

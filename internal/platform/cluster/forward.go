@@ -2,12 +2,9 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"paddock/internal/platform/ingest"
 )
@@ -205,14 +202,11 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 			<-watched
 		}
 	}()
-	msg, err := f.node.o.Conn.RequestWithContext(ctx, f.node.subject(positionsKind, node), body)
+	answer, err := f.node.request(ctx, positionsKind, node, body)
 	if err != nil {
 		return err
 	}
-	if reason := msg.Header.Get(refusalHeader); reason != "" {
-		return errors.New(reason)
-	}
-	outcomes, err := ingest.ParseOutcomes(msg.Data, lengths)
+	outcomes, err := ingest.ParseOutcomes(answer, lengths)
 	if err != nil {
 		return err
 	}
@@ -243,30 +237,20 @@ func (f *Forwarder) watch(ctx context.Context, cancel context.CancelFunc, node s
 	}
 }
 
-// refusalHeader has the reason why a node has taken nothing of a request.
-const refusalHeader = "Paddock-Refused"
-
 // positionsKind is the kind of requests with batches of positions.
 const positionsKind = "positions"
 
 // Serve answers requests of followers until the returned function is called.
 func (n *Node) Serve(p *ingest.Pipeline) (stop func(), err error) {
-	sub, err := n.o.Conn.Subscribe(n.subject(positionsKind, n.id), func(msg *nats.Msg) { serve(p, msg) })
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = sub.Unsubscribe() }, nil // the connection may be gone
+	return n.Answer(positionsKind, p, func(request []byte, respond func([]byte, error)) { serve(p, request, respond) })
 }
 
-// serve answers a request once all of its batches are applied.
-func serve(p *ingest.Pipeline, msg *nats.Msg) {
-	if p.Role() != ingest.Leader {
-		respond(msg, nil, ErrReplaced)
-		return
-	}
-	batches, err := ingest.ParseBatches(msg.Data)
+// serve answers a request once all of its batches are applied. If the answer is lost, the follower
+// asks again.
+func serve(p *ingest.Pipeline, request []byte, respond func(answer []byte, err error)) {
+	batches, err := ingest.ParseBatches(request)
 	if err != nil {
-		respond(msg, nil, err)
+		respond(nil, err)
 		return
 	}
 	var left sync.WaitGroup
@@ -284,15 +268,6 @@ func serve(p *ingest.Pipeline, msg *nats.Msg) {
 		for i := range outcomes {
 			body = outcomes[i].Append(body)
 		}
-		respond(msg, body, err)
+		respond(body, err)
 	}()
-}
-
-// respond answers a request. If the answer is lost, the follower asks again.
-func respond(msg *nats.Msg, body []byte, err error) {
-	answer := nats.NewMsg(msg.Reply)
-	if answer.Data = body; err != nil {
-		answer.Header.Set(refusalHeader, err.Error())
-	}
-	_ = msg.RespondMsg(answer)
 }

@@ -424,7 +424,7 @@ func (n *Node) Place() Place {
 // name, so that the leader has no more to do, or a leader without followers. For a moment it may
 // hold of two nodes.
 func (n *Node) WritesSnapshots() bool {
-	for _, b := range n.Members() {
+	for _, b := range n.members() {
 		if b.Role == Follower {
 			return b.ID == n.id
 		}
@@ -444,11 +444,8 @@ func (n *Node) Leader() (b Beat, ok bool) {
 	return b, false
 }
 
-// ID returns the id of this process among the nodes.
-func (n *Node) ID() string { return n.id }
-
-// Members returns the nodes that are alive, by their names.
-func (n *Node) Members() (all []Beat) {
+// members returns the nodes that are alive, by their names.
+func (n *Node) members() (all []Beat) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.election.peers {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"paddock/internal/platform/journal/streamlog"
 )
 
@@ -92,15 +94,39 @@ func (s *Status) Self() *NodeStatus {
 	return nil
 }
 
+// Observe returns what a client of the servers that is no node hears of a cluster within a time,
+// which is that of some beats. prefix is that of [Options]. Without a log logErr is the reason.
+func Observe(ctx context.Context, conn *nats.Conn, prefix, name string, log *streamlog.Log, logErr error, listen time.Duration) (*Status, error) {
+	n := &Node{o: Options{Conn: conn, Log: log, Prefix: prefix, Cluster: name}, election: newElection("")}
+	sub, err := conn.Subscribe(prefix+".beat", n.hear)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
+	select {
+	case <-time.After(listen):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	s := n.known()
+	n.mu.Lock()
+	s.Term = n.election.term
+	n.mu.Unlock()
+	if log == nil {
+		s.LogError = logErr.Error()
+		return s, nil
+	}
+	s.addLog(ctx, log)
+	return s, nil
+}
+
 // HandOver returns why another node cannot take the role of the leader over from this one, which
 // leads; nil: one can.
 func (n *Node) HandOver() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for id, p := range n.election.peers {
-		if id != n.id && p.Role == Follower && n.election.alive(p) {
-			return nil
-		}
+	if n.election.hasFollower() {
+		return nil
 	}
 	return errors.New("no other node follows: none would take over")
 }

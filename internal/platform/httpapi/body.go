@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -29,6 +31,24 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, l *budget.Lease) 
 		return nil, fail(http.StatusUnsupportedMediaType, "Content-Encoding: %.64q: send the body as it is", e)
 	}
 	return a.readUpTo(w, r, l, a.cfg.MaxBody)
+}
+
+// readJSON reads a body with the fields of a value, and no others.
+func (a *API) readJSON(w http.ResponseWriter, r *http.Request, l *budget.Lease, to any) error {
+	body, err := a.readBody(w, r, l)
+	if err != nil {
+		return err
+	}
+	return decodeJSON(body, to)
+}
+
+func decodeJSON(body []byte, to any) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(to); err != nil {
+		return fail(http.StatusBadRequest, "body: %v", err)
+	}
+	return nil
 }
 
 // readUpTo reads the whole body, at most limit bytes, whatever its encoding is.

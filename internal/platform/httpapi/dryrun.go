@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -49,15 +48,9 @@ func (a *API) postDryRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := a.memory.Lease()
 	defer l.Release()
-	body, err := a.readBody(w, r, l)
-	if err != nil {
-		return err
-	}
 	var q dryRun
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&q); err != nil {
-		return fail(http.StatusBadRequest, "body: %v", err)
+	if err := a.readJSON(w, r, l, &q); err != nil {
+		return err
 	}
 	view, err := a.dryView(&q)
 	if err != nil {

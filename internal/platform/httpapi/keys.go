@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -70,16 +68,8 @@ type keyChange struct {
 func (a *API) keyBody(w http.ResponseWriter, r *http.Request) (c keyChange, err error) {
 	l := a.memory.Lease()
 	defer l.Release()
-	body, err := a.readBody(w, r, l)
-	if err != nil {
-		return c, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
-		return c, fail(http.StatusBadRequest, "body: %v", err)
-	}
-	return c, nil
+	err = a.readJSON(w, r, l, &c)
+	return c, err
 }
 
 // apply makes the change to a key.

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 	"slices"
@@ -55,17 +54,11 @@ func (a *API) overview(state func(find string, most int) any, none string) handl
 func (a *API) postQR(w http.ResponseWriter, r *http.Request) error {
 	l := a.memory.Lease()
 	defer l.Release()
-	body, err := a.readBody(w, r, l)
-	if err != nil {
-		return err
-	}
 	var given struct {
 		Text string `json:"text"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&given); err != nil {
-		return fail(http.StatusBadRequest, "body: %v", err)
+	if err := a.readJSON(w, r, l, &given); err != nil {
+		return err
 	}
 	if given.Text == "" || len(given.Text) > maxQR {
 		return fail(http.StatusBadRequest, "body: text: want 1 to %d bytes, not %d", maxQR, len(given.Text))
@@ -101,10 +94,8 @@ func (a *API) postDrain(w http.ResponseWriter, r *http.Request) error {
 		Node string `json:"node"`
 	}
 	if len(body) > 0 {
-		dec := json.NewDecoder(bytes.NewReader(body))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&given); err != nil {
-			return fail(http.StatusBadRequest, "body: %v", err)
+		if err := decodeJSON(body, &given); err != nil {
+			return err
 		}
 	}
 	if a.cfg.DrainLeader == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"paddock/internal/netio/natslogin"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/process/config"
 	"paddock/internal/process/strictyaml"
@@ -119,18 +120,8 @@ func (e *End) connect() (err error) {
 	lost := make(chan struct{})
 	e.lost = lost
 	options := []nats.Option{nats.Name("paddock"), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(lost) }), nats.Timeout(e.timeout / 2), nats.PingInterval(20 * time.Second)}
-	if e.c.User != "" {
-		options = append(options, nats.UserInfo(e.c.User, string(e.c.Password)))
-	}
-	if e.c.Token != "" {
-		options = append(options, nats.Token(string(e.c.Token)))
-	}
-	if e.c.Creds != "" {
-		options = append(options, nats.UserCredentials(e.c.Creds))
-	}
-	if e.c.RootCA != "" {
-		options = append(options, nats.RootCAs(e.c.RootCA))
-	}
+	login := natslogin.Login{User: e.c.User, Password: string(e.c.Password), Token: string(e.c.Token), Creds: e.c.Creds, RootCA: e.c.RootCA}
+	options = append(options, login.Options()...)
 	if e.conn, err = nats.Connect(e.c.URL, options...); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
 // got waits until an event of each of n numbers has come, each once and with a right signature.
 func (r *receiver) got(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, func() error {
+	servers.Eventually(t, func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if len(r.ids) < n {

@@ -196,7 +196,7 @@ func (n *node) try(method, path, body string) (status int, answer, cursor string
 // do makes a request until it succeeds, as there may be no leader at present.
 func (n *node) do(method, path, body string) (answer string) {
 	n.t.Helper()
-	eventually(n.t, func() error {
+	servers.Eventually(n.t, func() error {
 		status, text, _, err := n.try(method, path, body)
 		if answer = text; err == nil && status/100 != 2 {
 			err = fmt.Errorf("%s: %s %s: %d %s", n.name, method, path, status, text)
@@ -204,17 +204,6 @@ func (n *node) do(method, path, body string) (answer string) {
 		return err
 	})
 	return answer
-}
-
-func eventually(t *testing.T, f func() error) {
-	t.Helper()
-	deadline := time.Now().Add(servers.Patience)
-	for err := f(); err != nil; err = f() {
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
 }
 
 const square = `{"type":"FeatureCollection","features":[{"type":"Feature","id":"f","properties":{},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}]}`
@@ -247,7 +236,7 @@ func (n *node) state() (text, cursor string, err error) {
 // same waits until all nodes have the same state, and returns it.
 func same(t *testing.T, nodes ...*node) (text, cursor string) {
 	t.Helper()
-	eventually(t, func() (err error) {
+	servers.Eventually(t, func() (err error) {
 		if text, cursor, err = nodes[0].state(); err != nil {
 			return err
 		}
@@ -279,7 +268,7 @@ func openLog(t *testing.T, conn *nats.Conn) *streamlog.Log {
 // on. It returns the next number.
 func trimmed(t *testing.T, l *streamlog.Log, behind uint64, n *node, from int) int {
 	t.Helper()
-	eventually(t, func() error {
+	servers.Eventually(t, func() error {
 		n.move(from, from+5)
 		from += 5
 		b, err := l.Bounds(t.Context())

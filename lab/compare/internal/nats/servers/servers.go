@@ -26,6 +26,18 @@ import (
 // Patience bounds the waits of tests.
 const Patience = 2 * time.Minute
 
+// Eventually calls f until it has no error, and fails after Patience with the last one.
+func Eventually(t testing.TB, f func() error) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	for err := f(); err != nil; err = f() {
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
 // The variables that make a test's program a server.
 const (
 	envName    = "PADDOCK_TEST_NATS_NAME"

@@ -86,7 +86,7 @@ func TestSnapshots(t *testing.T) {
 			t.Fatalf("%d bytes: got %d, %v", size, len(got), err)
 		}
 		all = append(all, s)
-		eventually(t, func() error { return other.Tidy(t.Context()) })
+		servers.Eventually(t, func() error { return other.Tidy(t.Context()) })
 		kept, err := other.Snapshots(t.Context())
 		ok(t, err)
 		if len(kept) != min(i+1, 2) || kept[0].ID != s.ID {
@@ -117,17 +117,6 @@ func TestSnapshots(t *testing.T) {
 	}
 	if got, err := load(t, other, all[4]); err != nil || len(got) != 512<<10+1 {
 		t.Errorf("the one before: %d bytes, %v", len(got), err)
-	}
-}
-
-func eventually(t *testing.T, f func() error) {
-	t.Helper()
-	deadline := time.Now().Add(servers.Patience)
-	for err := f(); err != nil; err = f() {
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-		<-time.After(50 * time.Millisecond)
 	}
 }
 
