@@ -250,3 +250,15 @@ func TestAReplicaRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The first records of a leader, which hold no view, give the same states again.
+func TestVerifyWithoutView(t *testing.T) {
+	m := newMember(t, &sharedLog{}, rand.New(rand.NewPCG(1, 2)))
+	m.Lead()
+	for n := range 20 {
+		submit(t, m.Pipeline, &Batch{Positions: []track.Position{fix(fmt.Sprint("v", n%3), n)}})
+	}
+	if v := verify(t, Config{}, m.journal); v.Checkpoints == 0 {
+		t.Errorf("no state was compared: %+v", v)
+	}
+}

@@ -250,8 +250,14 @@ func (p *Pipeline) restore() error {
 	if err != nil {
 		return err
 	}
+	if err := p.cfg.Fences.Adopt(s.view); err != nil {
+		return err
+	}
+	if first, id := p.cfg.Fences.View(); id == nil { // no record holds it: a leader begins with it too
+		p.seen.Store(first)
+	}
 	p.making.view, p.making.options = p.seen.Load(), s.options
-	return p.cfg.Fences.Adopt(s.view)
+	return nil
 }
 
 // parsedAhead is the number of records that are parsed while one is applied.
