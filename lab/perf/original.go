@@ -7,7 +7,9 @@ import (
 )
 
 // ErrTooShort is the end of gofast's perf for a run of less than a second.
-var ErrTooShort = errors.New("Run client for longer duration !!") //nolint:staticcheck,revive // as gofast prints it
+//
+//lint:ignore ST1005 as gofast prints it
+var ErrTooShort = errors.New("Run client for longer duration !!")
 
 // WriteOriginal writes the report as gofast's perf printed it: the throughput is a division of
 // integers, by whole seconds, which tells up to twice the true rate of a run of one second. Posts
