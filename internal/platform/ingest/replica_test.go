@@ -70,7 +70,7 @@ func (m *member) open(t *testing.T, r *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Pipeline, err = Open(Config{
+	m.Pipeline, err = Open(t.Context(), Config{
 		Workers: 1 + r.IntN(3), Track: track.Options{TTL: time.Duration(1+r.IntN(3)) * time.Minute, Initial: track.InitialEnter},
 		CheckpointEvery: 10, Journal: m.journal, Fences: fences, Replica: true,
 		Append: func(record []byte) (uint64, error) {
