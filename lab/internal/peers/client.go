@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -22,14 +21,14 @@ const maxOutput = 1 << 20
 
 // bounded keeps the beginning of an output, and counts all of it.
 type bounded struct {
-	bytes.Buffer
-	all int64
+	begin []byte
+	all   int64
 }
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
 	b.all += int64(len(p))
-	b.Buffer.Write(p[:min(len(p), maxOutput-b.Len())])
+	b.begin = append(b.begin, p[:min(len(p), maxOutput-len(b.begin))]...)
 	return len(p), nil
 }
 
@@ -50,11 +49,11 @@ func run(ctx context.Context, name, program string, args []string) (*text, time.
 	case ctx.Err() != nil:
 		return nil, 0, fmt.Errorf("%s: %w", name, ctx.Err())
 	case err != nil:
-		return nil, 0, fmt.Errorf("%s: %w: %s%s", name, err, clip(out.Bytes()), clip(said.Bytes()))
+		return nil, 0, fmt.Errorf("%s: %w: %s%s", name, err, clip(out.begin), clip(said.begin))
 	case out.all > maxOutput:
 		return nil, 0, fmt.Errorf("%s has printed %d bytes, of at most %d", name, out.all, maxOutput)
 	}
-	return newText(name, out.String()), took, nil
+	return newText(name, string(out.begin)), took, nil
 }
 
 // clip returns the end of an output, for errors.

@@ -73,10 +73,29 @@ func (s *Stand) Run(cmd *exec.Cmd, place func(start func() error) error, stdout 
 	return err
 }
 
-// Await calls ready until it succeeds, the process that was started last has ended, or the time is
-// over.
+// Await calls ready until it succeeds, a process has ended, or the time is over.
 func (s *Stand) Await(ctx context.Context, within time.Duration, ready func(context.Context) error) error {
-	return s.children[len(s.children)-1].Await(ctx, within, ready)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return s.children[len(s.children)-1].Await(ctx, within, func(ctx context.Context) error {
+		if err := s.failure(); err != nil {
+			cancel()
+			return err
+		}
+		return ready(ctx)
+	})
+}
+
+// failure returns the error of a process that has ended by itself, or nil.
+func (s *Stand) failure() error {
+	for _, c := range s.children {
+		select {
+		case <-c.Ended():
+			return c.Failure()
+		default:
+		}
+	}
+	return nil
 }
 
 // Stop ends the processes, the last one first, and removes the directory. It is an error if a
@@ -86,18 +105,6 @@ func (s *Stand) Stop() (err error) {
 		err = errors.Join(err, child.Stop(stopWithin))
 	}
 	return errors.Join(err, s.remove())
-}
-
-// ended reports whether a process has ended by itself.
-func (s *Stand) ended() bool {
-	return slices.ContainsFunc(s.children, func(c *process.Child) bool {
-		select {
-		case <-c.Ended():
-			return true
-		default:
-			return false
-		}
-	})
 }
 
 // start makes a stand by up. If a process ends at once, which one does whose port is taken, up gets
@@ -111,8 +118,11 @@ func start(ctx context.Context, name string, up func(s *Stand) error) (*Stand, e
 		if err = up(s); err == nil {
 			return s, nil
 		}
-		again := s.ended() && n < attempts && ctx.Err() == nil
-		if err = errors.Join(err, s.Stop()); !again {
+		failed := s.failure() != nil // err says it, and Stop would say it again
+		if stopped := s.Stop(); !failed {
+			return nil, errors.Join(err, stopped)
+		}
+		if n == attempts || ctx.Err() != nil {
 			return nil, err
 		}
 	}
