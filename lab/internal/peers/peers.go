@@ -39,7 +39,7 @@ var origin = map[string]string{
 	Gofence:    "build github.com/buckhx/gofence as gofence",
 	Goab:       "build goab.go of github.com/natodemon/GoBench as goab",
 	GoHTTP:     "build httpserver.go of github.com/natodemon/GoHTTP as gohttp",
-	Koding:     "build a program on github.com/koding/tunnel that takes the arguments of docs/guides/measuring.md",
+	Koding:     "build a program on the library github.com/koding/tunnel that is called as server ADDR HOST TOKEN and client ADDR TARGET TOKEN",
 	NATSServer: "install Debian's package nats-server",
 	Nginx:      "install Debian's package nginx",
 	Tunnel:     "build cmd/tunnel of github.com/mmatczuk/go-http-tunnel",
