@@ -16,9 +16,8 @@ type index interface {
 
 // peers build an index of other programs from the fences, whose order gives the refs.
 var peers = map[string]func([]*fence.Fence) index{
-	golangGeo:      newS2Index,
-	tidwall:        newTidwallIndex,
-	simplefeatures: newSimpleIndex,
+	golangGeo: newS2Index,
+	tidwall:   newTidwallIndex,
 }
 
 var _ index = ours{}
