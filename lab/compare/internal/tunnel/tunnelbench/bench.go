@@ -1,4 +1,4 @@
-// Package tunnelbench holds the goals of bench-tunnel: our tunnel beside rathole and OpenSSH, each
+// Package tunnelbench holds the goals of bench tunnel: our tunnel beside rathole and OpenSSH, each
 // a server's process and a client's, with nginx behind it and wrk before it. The comparison is of
 // the processor time of both processes for a request.
 package tunnelbench
