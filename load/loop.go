@@ -78,7 +78,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	l := &loop{
 		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
 		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1, dry: -1,
-		rec: newInterval(),
+		rec: NewInterval(),
 	}
 	l.pauser, _ = l.thread.(Pauser)
 	l.resetTargets()
