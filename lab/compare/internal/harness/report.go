@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,25 +14,18 @@ import (
 
 // Result is one run, as --json writes it.
 type Result struct {
-	Date     time.Time       `json:"date"`
-	Machine  results.Machine `json:"machine"`
-	Command  []string        `json:"command"`
-	Subject  string          `json:"subject,omitempty"` // what is measured, where that depends on data
-	Rounds   int             `json:"rounds"`
-	Duration string          `json:"duration"`
-	Warmup   string          `json:"warmup"`
-	Ratios   []Ratio         `json:"ratios"`
-	Verdicts []Verdict       `json:"verdicts,omitempty"`
-	Samples  []Sample        `json:"samples,omitempty"`
+	results.Head
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	Samples  []Sample  `json:"samples,omitempty"`
 }
 
 // write writes the result as JSON to a new file.
 func (r *Result) write(name string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(name, append(text, '\n'), 0o666)
+	return errors.Join(results.Write(f, r), f.Close())
 }
 
 // WriteHeader says where and how a run takes place.
@@ -68,7 +61,7 @@ func WriteTable(w io.Writer, g *Goal, samples []Sample) error {
 
 // row returns the cells of one contender, or why it has none.
 func row(g *Goal, c Contender, samples []Sample) string {
-	own := spreadOf(values(samples, g.Name, c.Name, g.Metric))
+	own := results.NewSpread(values(samples, g.Name, c.Name, g.Metric))
 	if why := reason(samples, g.Name, c.Name); why != "" {
 		return why
 	}
@@ -76,11 +69,11 @@ func row(g *Goal, c Contender, samples []Sample) string {
 	if base := g.BaseOf(c); base != "" && base != c.Name {
 		if spread, rounds := ratio(samples, g.Name, c.Name, base, g.Metric); len(rounds) > 0 {
 			ratioCell = fmt.Sprintf("%.2fx %s", spread.Median, base)
-			ratioSpread = fmt.Sprintf("%.2f..%.2f", spread.Min, spread.Max)
+			ratioSpread = fmt.Sprintf("%.2f..%.2f", spread.Least, spread.Most)
 		}
 	}
 	cells := []string{
-		figure(own.Median, g.Metric), figure(own.Min, g.Metric) + ".." + figure(own.Max, g.Metric),
+		figure(own.Median, g.Metric), figure(own.Least, g.Metric) + ".." + figure(own.Most, g.Metric),
 		ratioCell, ratioSpread,
 	}
 	if !g.Within {
@@ -100,7 +93,7 @@ func also(g *Goal, c Contender, samples []Sample) string {
 		if len(all) == 0 {
 			return ""
 		}
-		return figure(spreadOf(all).Median, m)
+		return figure(results.NewSpread(all).Median, m)
 	})
 }
 
@@ -137,25 +130,12 @@ func cpuTitle(g *Goal) string {
 }
 
 func cpuCell(g *Goal, c Contender, samples []Sample) string {
-	client, server := cpuPerOp(samples, g.Name, c.Name)
+	median := func(m Metric) float64 { return results.NewSpread(values(samples, g.Name, c.Name, m)).Median }
+	client, server := median(ClientCPU), median(ServerCPU)
 	if !g.Fine {
-		return fmt.Sprintf("%.2f + %.2f us", client.Median, server.Median)
+		return fmt.Sprintf("%.2f + %.2f us", client, server)
 	}
-	machine := spreadOf(values(samples, g.Name, c.Name, MachineCPU))
-	return fmt.Sprintf("%s + %s, %s", figure(client.Median, ServerCPU), figure(server.Median, ServerCPU), figure(machine.Median, MachineCPU))
-}
-
-// cpuPerOp returns microseconds of each end for each operation. Where streams run
-// beside the requests, they are in it.
-func cpuPerOp(samples []Sample, goal, contender string) (client, server Spread) {
-	var clients, servers []float64
-	for _, s := range samples {
-		if s.Goal == goal && s.Contender == contender && s.Ops > 0 {
-			clients = append(clients, s.ClientCPU.total()/float64(s.Ops))
-			servers = append(servers, s.ServerCPU.total()/float64(s.Ops))
-		}
-	}
-	return spreadOf(clients), spreadOf(servers)
+	return fmt.Sprintf("%s + %s, %s", figure(client, ServerCPU), figure(server, ServerCPU), figure(median(MachineCPU), MachineCPU))
 }
 
 // shape says how a metric is shown.
@@ -185,7 +165,6 @@ var shapes = map[Metric]shape{
 	Growth:         {"memory", size},
 	EdgeBytes:      {"bytes/edge", number},
 	AllocsPerOp:    {"allocs/op", number},
-	Passed:         {"passed", number},
 	RateError:      {"rate error", func(v float64) string { return number(v) + " %" }},
 }
 
@@ -260,7 +239,7 @@ func (v Verdict) String() string {
 	}
 	if v.Base == "" {
 		f := func(x float64) string { return strings.TrimSpace(figure(x, v.Metric)) }
-		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Min), f(v.Ratio.Max))
+		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Least), f(v.Ratio.Most))
 	}
-	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Min, v.Ratio.Max)
+	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Least, v.Ratio.Most)
 }

@@ -160,27 +160,22 @@ func (s *Sample) fill(m *measure.Measurement) {
 		}
 		s.Metrics[P50], s.Metrics[P99] = s.Latency.P50, s.Latency.P99
 	}
-	s.fillMachine(m)
-	for name, value := range m.Figures {
-		s.Metrics[Metric(name)] = value
-	}
-}
-
-// fillMachine adds the figures of only some comparisons.
-func (s *Sample) fillMachine(m *measure.Measurement) {
 	if m.ConnBytes != 0 {
 		s.Metrics[ConnBytes] = m.ConnBytes
 	}
-	if m.Machine == 0 || m.Ops == 0 {
-		return
+	if m.Ops > 0 { // where streams run beside the requests, they are in it
+		n := float64(m.Ops)
+		s.Metrics[ClientCPU], s.Metrics[UserCPU], s.Metrics[ServerCPU] = s.ClientCPU.total()/n, s.ClientCPU.User/n, s.ServerCPU.total()/n
 	}
-	s.Metrics[ClientCPU] = s.ClientCPU.total() / float64(m.Ops)
-	s.Metrics[UserCPU] = s.ClientCPU.User / float64(m.Ops)
-	s.Machine = microseconds(m.Machine)
-	s.Metrics[MachineCPU] = s.Machine / float64(m.Ops)
-	s.Metrics[ServerCPU] = s.ServerCPU.total() / float64(m.Ops)
-	if s.Latency != nil {
-		s.Metrics[P999] = s.Latency.P999
+	if m.Machine != 0 {
+		s.Machine = microseconds(m.Machine)
+		s.Metrics[MachineCPU] = s.Machine / float64(max(m.Ops, 1))
+		if s.Latency != nil {
+			s.Metrics[P999] = s.Latency.P999
+		}
+	}
+	for name, value := range m.Figures {
+		s.Metrics[Metric(name)] = value
 	}
 }
 
