@@ -103,6 +103,9 @@ func (d *driver) change(at int64) {
 	d.settlePrompt()
 	v := d.rec
 	v.Start, v.Length = time.Duration(d.began), time.Duration(at-d.began)
+	if v.Start < d.plan.Warmup {
+		d.resetTargets()
+	}
 	v.InFlight = d.area
 	v.Target = d.target(d.began, at)
 	use := d.use()

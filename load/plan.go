@@ -17,6 +17,9 @@ type Plan struct {
 	TLS *tls.Config
 
 	Codec Codec
+	// Targets are the names of what the requests ask for, by Request.Target: each has counts and
+	// times of its own. nil = there is nothing to tell apart.
+	Targets []string
 
 	// Arrivals make the load open; nil = closed.
 	Arrivals Arrivals

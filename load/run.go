@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/load/histogram"
 )
 
 // probeTime is how long the first connection may take: a service that is not there is
@@ -33,7 +36,7 @@ func Run(ctx context.Context, plan Plan, observer Observer) (*Result, error) {
 	if err := plan.Check(); err != nil {
 		return nil, err
 	}
-	address, err := resolve(ctx, &plan)
+	address, dns, err := resolve(ctx, &plan)
 	if err != nil {
 		return nil, err
 	}
@@ -45,34 +48,39 @@ func Run(ctx context.Context, plan Plan, observer Observer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{plan: &plan, observer: observer, result: Result{Engine: kind, Began: time.Now()}}
+	r := &run{plan: &plan, observer: observer, dns: dns, result: Result{Engine: kind, Began: time.Now()}}
 	return r.do(ctx, e)
 }
 
-// resolve gives the address with the name resolved.
-func resolve(ctx context.Context, plan *Plan) (string, error) {
+// resolve returns the address with the name resolved, and how long that took; nil = there is no
+// name.
+func resolve(ctx context.Context, plan *Plan) (_ string, took *histogram.Histogram, _ error) {
 	if plan.Network != "tcp" {
-		return plan.Address, nil
+		return plan.Address, nil, nil
 	}
 	host, port, err := net.SplitHostPort(plan.Address)
 	if err != nil {
-		return "", fmt.Errorf("load: %w", err)
+		return "", nil, fmt.Errorf("load: %w", err)
 	}
+	began := time.Now()
 	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {
-		return "", &Failed{ClassDNS, err}
+		return "", nil, &Failed{ClassDNS, err}
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		record(&took, int64(time.Since(began)))
 	}
 	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	if err != nil {
-		return "", fmt.Errorf("load: %w", err)
+		return "", nil, fmt.Errorf("load: %w", err)
 	}
 	at := slices.IndexFunc(found, func(a net.IPAddr) bool { return a.IP.To4() != nil })
-	return (&net.TCPAddr{IP: found[max(at, 0)].IP, Zone: found[max(at, 0)].Zone, Port: number}).String(), nil
+	return (&net.TCPAddr{IP: found[max(at, 0)].IP, Zone: found[max(at, 0)].Zone, Port: number}).String(), took, nil
 }
 
 // probe connects once, and speaks TLS if the plan says so.
 func probe(ctx context.Context, plan *Plan) error {
-	c, err := connect(ctx, plan, min(probeTime, plan.Timeout))
+	c, _, _, err := connect(ctx, plan, min(probeTime, plan.Timeout))
 	if err != nil {
 		return &Failed{classOf(err, ClassConnect), err}
 	}
@@ -96,6 +104,7 @@ func newEngine(plan *Plan) (engine, Engine, error) {
 type run struct {
 	plan     *Plan
 	observer Observer
+	dns      *histogram.Histogram
 	result   Result
 	halt     atomic.Bool
 	sending  atomic.Int32 // threads
@@ -195,6 +204,9 @@ func (r *run) collect() {
 	if total.Length > 0 {
 		total.InFlight /= float64(total.Length)
 	}
+	if total.DNS = r.dns; r.plan.Network == "tcp" && r.plan.TLS == nil {
+		total.TCP = total.Connect
+	}
 	r.result.Total = *total
 }
 
@@ -232,6 +244,7 @@ func (r *run) conclude(now int64) {
 		r.result.Unanswered.Unsent += u.Unsent
 		r.result.Unanswered.Oldest = max(r.result.Unanswered.Oldest, u.Oldest)
 		all.merge(&d.samples)
+		r.result.Targets = mergeTargets(r.result.Targets, d.targets)
 		for _, c := range d.conns {
 			r.result.PerConn = append(r.result.PerConn, c.done)
 		}

@@ -105,7 +105,7 @@ func TestFind(t *testing.T) {
 	}
 	for _, name := range []string{Gofast, Gofence, GoHTTP, Koding, Tunnel, Tunneld} {
 		_, err := Find(name, map[string]string{Goab: here})
-		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "--peer "+name+"=PATH") {
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.HasSuffix(err.Error(), "--peer "+name+"=PATH") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
