@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/process"
 )
 
 // Sample is one contender's measurement in one round.
@@ -117,7 +118,7 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	if r.Profile != "" {
 		t.Profile = filepath.Join(r.Profile, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
 	}
-	m, err := r.measure(ctx, t)
+	m, err := r.profiled(ctx, t)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		s.Unsupported = err.Error()
@@ -127,6 +128,19 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 		s.fill(m)
 	}
 	return s
+}
+
+// profiled takes a turn, with a profile of this process if one is wanted.
+func (r *Runner) profiled(ctx context.Context, t Turn) (m *measure.Measurement, err error) {
+	if t.Profile == "" {
+		return r.measure(ctx, t)
+	}
+	stop, err := process.Profile(t.Profile + "-client.pprof")
+	if err != nil {
+		return nil, err
+	}
+	m, err = r.measure(ctx, t)
+	return m, errors.Join(err, stop())
 }
 
 // measure takes a turn, with both processes where the contender wants them.
