@@ -49,8 +49,8 @@ type Server interface {
 	Memory() (int64, error)
 }
 
-// Stream is an operation: publishers that send as fast as they may. An operation is a delivery, or a
-// message without subscribers.
+// Stream is an operation: publishers that send as fast as they may. An operation is a delivery, or
+// a message without subscribers.
 type Stream struct {
 	Size        int    // bytes of payload
 	Subject     string // "foo" if empty; with Subjects, the prefix of their numbers
