@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"paddock/lab/internal/figure"
 	"paddock/lab/internal/results"
 )
 
@@ -73,7 +74,7 @@ func row(g *Goal, c Contender, samples []Sample) string {
 		}
 	}
 	cells := []string{
-		figure(own.Median, g.Metric), figure(own.Least, g.Metric) + ".." + figure(own.Most, g.Metric),
+		shown(own.Median, g.Metric), shown(own.Least, g.Metric) + ".." + shown(own.Most, g.Metric),
 		ratioCell, ratioSpread,
 	}
 	if !g.Within {
@@ -93,7 +94,7 @@ func also(g *Goal, c Contender, samples []Sample) string {
 		if len(all) == 0 {
 			return ""
 		}
-		return figure(results.NewSpread(all).Median, m)
+		return shown(results.NewSpread(all).Median, m)
 	})
 }
 
@@ -135,7 +136,7 @@ func cpuCell(g *Goal, c Contender, samples []Sample) string {
 	if !g.Fine {
 		return fmt.Sprintf("%.2f + %.2f us", client, server)
 	}
-	return fmt.Sprintf("%s + %s, %s", figure(client, ServerCPU), figure(server, ServerCPU), figure(median(MachineCPU), MachineCPU))
+	return fmt.Sprintf("%s + %s, %s", shown(client, ServerCPU), shown(server, ServerCPU), shown(median(MachineCPU), MachineCPU))
 }
 
 // shape says how a metric is shown.
@@ -145,21 +146,21 @@ type shape struct {
 }
 
 var shapes = map[Metric]shape{
-	OpsPerSecond:   {"per second", prefixed},
-	BytesPerSecond: {"bytes/s", func(v float64) string { return prefixed(v) + "B/s" }},
-	P50:            {"p50", latency},
-	P90:            {"p90", latency},
-	P99:            {"p99", latency},
-	P999:           {"p99.9", latency},
-	Slowest:        {"max", latency},
-	Stall:          {"stall", latency},
-	StallP999:      {"stall p99.9", latency},
-	Millis:         {"time", func(v float64) string { return latency(v * 1e3) }},
-	ServerCPU:      {"server CPU/op", processor},
-	MachineCPU:     {"server CPU/op", processor},
-	ClientCPU:      {"client CPU/op", processor},
-	UserCPU:        {"client user/op", processor},
-	NanosPerOp:     {"ns/op", func(v float64) string { return processor(v / 1e3) }},
+	OpsPerSecond:   {"per second", figure.Number},
+	BytesPerSecond: {"bytes/s", func(v float64) string { return size(v) + "/s" }},
+	P50:            {"p50", micros},
+	P90:            {"p90", micros},
+	P99:            {"p99", micros},
+	P999:           {"p99.9", micros},
+	Slowest:        {"max", micros},
+	Stall:          {"stall", micros},
+	StallP999:      {"stall p99.9", micros},
+	Millis:         {"time", func(v float64) string { return micros(v * 1e3) }},
+	ServerCPU:      {"server CPU/op", micros},
+	MachineCPU:     {"server CPU/op", micros},
+	ClientCPU:      {"client CPU/op", micros},
+	UserCPU:        {"client user/op", micros},
+	NanosPerOp:     {"ns/op", func(v float64) string { return micros(v / 1e3) }},
 	ConnBytes:      {"memory/conn", size},
 	Resident:       {"memory", size},
 	Growth:         {"memory", size},
@@ -168,42 +169,19 @@ var shapes = map[Metric]shape{
 	RateError:      {"rate error", func(v float64) string { return number(v) + " %" }},
 }
 
-// figure writes a value with three digits and its unit's prefix.
-func figure(v float64, m Metric) string { return shapes[m].figure(v) }
+// shown writes a value with three digits and its unit's prefix.
+func shown(v float64, m Metric) string { return shapes[m].figure(v) }
 
 func number(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-func size(v float64) string { return prefixed(v) + "B" }
+func size(v float64) string { return figure.Bytes(int64(v)) }
 
-// latency writes microseconds.
-func latency(v float64) string {
-	switch {
-	case v >= 1e6:
-		return number(v/1e6) + " s"
-	case v >= 1e3:
-		return number(v/1e3) + " ms"
+// micros writes microseconds, of processor time often less than one.
+func micros(v float64) string {
+	if v < 1 {
+		return number(v*1e3) + "ns"
 	}
-	return number(v) + " us"
-}
-
-// processor writes microseconds of processor time, which are often less than one.
-func processor(v float64) string {
-	if v >= 1 {
-		return number(v) + " us"
-	}
-	return number(v*1e3) + " ns"
-}
-
-func prefixed(v float64) string {
-	for _, step := range []struct {
-		size   float64
-		prefix string
-	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if v >= step.size {
-			return fmt.Sprintf("%.3g%s", v/step.size, step.prefix)
-		}
-	}
-	return fmt.Sprintf("%.3g ", v)
+	return figure.Micros(v)
 }
 
 // Rule returns the bar in one line.
@@ -238,7 +216,7 @@ func (v Verdict) String() string {
 		outcome = "met"
 	}
 	if v.Base == "" {
-		f := func(x float64) string { return strings.TrimSpace(figure(x, v.Metric)) }
+		f := func(x float64) string { return strings.TrimSpace(shown(x, v.Metric)) }
 		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Least), f(v.Ratio.Most))
 	}
 	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Least, v.Ratio.Most)

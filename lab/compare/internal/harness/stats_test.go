@@ -79,7 +79,7 @@ func TestJudge(t *testing.T) {
 			Bar{Metric: NanosPerOp, Pass: 40, Stretch: 20, AtMost: true},
 			[]float64{38, 36, 41},
 			nil, true, false,
-			"bar: wire <= 40 ns_per_op (goal 20): met, 38 ns (36 ns..41 ns)",
+			"bar: wire <= 40 ns_per_op (goal 20): met, 38ns (36ns..41ns)",
 		},
 		{
 			"no base",
