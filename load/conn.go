@@ -1,14 +1,17 @@
 package load
 
+import "net"
+
 // conn is one connection of a loop, over its lifetimes: the loop dials again in the same place when
 // a connection ends.
 type conn struct {
 	index   int
 	state   connState
 	session Session
-	batched Batched // the session, if it is one
-	listens int     // which listener of the run it is, from 1; 0 = none
-	fd      int     // of the epoll engine
+	batched Batched  // the session, if it is one
+	nc      net.Conn // of engine Portable; nil: of the other one
+	listens int      // which listener of the run it is, from 1; 0 = none
+	fd      int      // of the epoll engine
 
 	flight flight
 	out    []byte // bytes to write

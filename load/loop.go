@@ -78,7 +78,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	l := &loop{
 		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
 		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1, dry: -1,
-		rec: newInterval(),
+		rec: NewInterval(),
 	}
 	l.pauser, _ = l.thread.(Pauser)
 	l.resetTargets()
@@ -430,6 +430,12 @@ func (l *loop) connected(c *conn, now int64, err error) {
 		c.session = l.thread.Session()
 	}
 	c.batched, _ = c.session.(Batched)
+	if opener, ok := c.session.(Opener); ok && c.nc != nil {
+		if err := opener.Open(c.nc); err != nil {
+			l.fail(c, ClassTLS, err.Error(), nil, now)
+			return
+		}
+	}
 	if c.out = c.session.Greet(c.out[:0]); len(c.out) > 0 {
 		l.soil(c)
 	}
