@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,20 +35,4 @@ func TestBusPinned(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	contains(t, out, "bar: paddock <= 0.33x nats-server")
-}
-
-// nats-server serves profiles; ours has one of its load at least.
-func TestBusProfiles(t *testing.T) {
-	needsPrograms(t)
-	dir := filepath.Join(t.TempDir(), "profiles")
-	out, err := compare(t.Context(), "bus", "--only", "publish-16", "--profile", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"paddock-0-client", "nats-server-0-client", "nats-server-0-server"} {
-		file := filepath.Join(dir, "publish-16-"+name+".pprof")
-		if info, err := os.Stat(file); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v, or empty\n%s", file, err, out)
-		}
-	}
 }

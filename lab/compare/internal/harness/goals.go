@@ -35,7 +35,6 @@ const (
 	Resident  Metric = "resident_bytes"        // the most memory that it had
 	Growth    Metric = "growth_bytes"          // of its memory, behind the first quarter of the run
 	RateError Metric = "rate_error_percent"    // of what was sent against what was meant
-	Passed    Metric = "passed"                // how many of a number of checks
 )
 
 // Pin binds both processes of a measurement to one processor each, with one P.

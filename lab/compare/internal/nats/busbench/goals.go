@@ -28,10 +28,9 @@ var Peers = []harness.Listed{
 // referenceVersion is that of lab/compare/go.mod; a test compares them.
 const referenceVersion = "v2.15.2"
 
-// Goals returns the comparisons in the order in which they run: the latencies last, because they
-// run at half the rate that nats-server has reached before.
+// Goals returns the comparisons in the order in which they run.
 func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
-	var goals, latencies []harness.Goal
+	var goals []harness.Goal
 	for _, op := range operations(b.IdleConns) {
 		switch op.name {
 		case unstalledName, tenName:
@@ -41,11 +40,7 @@ func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
 		default:
 			goals = append(goals, goalOf(op))
 		}
-		if op.latent() {
-			latencies = append(latencies, latencyGoal(op))
-		}
 	}
-	goals = append(goals, latencies...)
 	for i := range goals {
 		for j := range goals[i].Contenders {
 			goals[i].Contenders[j].Pin = pin
@@ -107,18 +102,6 @@ func stalledGoal(op operation) harness.Goal {
 		ten.Name += " ten reading"
 		ten.Base, beside.Base = alone.Name, alone.Name
 		g.Contenders = append(g.Contenders, alone, ten, beside)
-	}
-	show(&g)
-	return g
-}
-
-// latencyGoal runs a stream at half of nats-server's maximum.
-func latencyGoal(op operation) harness.Goal {
-	name := op.name + latencySuffix
-	g := harness.Goal{
-		Name: name, Title: op.title + "; half of nats-server's maximum, from the intended times",
-		Metric: harness.P50, Base: Reference, Fine: true,
-		Contenders: []harness.Contender{contender(Ours, name), contender(Reference, name)},
 	}
 	show(&g)
 	return g

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/nats/natsload"
@@ -16,7 +15,6 @@ type operation struct {
 	name  string
 	title string
 	load  load
-	seed  bool // a row of the original benchmark
 }
 
 // load is a Stream, Requests or Idle.
@@ -54,7 +52,7 @@ func seeds() (all []operation) {
 		if r.Queue != "" {
 			s.Members = r.Sids
 		}
-		all = append(all, operation{name: r.Name, title: fmt.Sprintf("NATS 2012: %d subscriptions, %d B", r.Sids, s.Size), load: s, seed: true})
+		all = append(all, operation{name: r.Name, title: fmt.Sprintf("NATS 2012: %d subscriptions, %d B", r.Sids, s.Size), load: s})
 	}
 	return all
 }
@@ -103,21 +101,13 @@ const (
 	unstalledName = "unstalled"
 	tenName       = "ten reading"
 	stalledName   = "stalled"
-	latencySuffix = "-latency"
 )
 
-// find returns the operation of a contender. That of a latency is its stream.
-func find(op measure.Operation, idle int) (operation, bool, error) {
-	name, latency := strings.CutSuffix(string(op), latencySuffix)
+// find returns the operation of a contender.
+func find(op measure.Operation, idle int) (operation, error) {
 	all := operations(idle)
-	if i := slices.IndexFunc(all, func(o operation) bool { return o.name == name }); i >= 0 {
-		return all[i], latency, nil
+	if i := slices.IndexFunc(all, func(o operation) bool { return o.name == string(op) }); i >= 0 {
+		return all[i], nil
 	}
-	return operation{}, false, fmt.Errorf("no operation %q", op)
-}
-
-// latent reports whether the operation has a latency goal.
-func (o operation) latent() bool {
-	s, ok := o.load.(natsload.Stream)
-	return ok && s.Latent() && !o.seed && s.Stalled == 0 && o.name != unstalledName && o.name != tenName
+	return operation{}, fmt.Errorf("no operation %q", op)
 }

@@ -71,10 +71,7 @@ const (
 // churn makes rate pairs of SUB and UNSUB a second until ctx ends, and then waits
 // until the server has done the last. One that falls behind its rate is an error.
 func churn(ctx context.Context, w *crew, c *conn, rate int) error {
-	ticks, err := newTicker(churnTick)
-	if err != nil {
-		return err
-	}
+	ticks := time.NewTicker(churnTick)
 	defer ticks.Stop()
 	began := time.Now()
 	var text []byte
@@ -95,9 +92,7 @@ func churn(ctx context.Context, w *crew, c *conn, rate int) error {
 		if err := c.send(w.ctx, text); err != nil {
 			return err
 		}
-		if err := ticks.Wait(); err != nil {
-			return err
-		}
+		<-ticks.C
 	}
 	if err := c.ping(w.ctx); err != nil {
 		return err

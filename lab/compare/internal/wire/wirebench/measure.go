@@ -13,7 +13,6 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/drive"
 	"paddock/lab/compare/internal/wire/peers"
-	"paddock/lab/process"
 	"paddock/wire/wiretest"
 )
 
@@ -62,11 +61,6 @@ func (b Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurem
 		if err := server.Profile(t.Profile + "-server.pprof"); err != nil {
 			return nil, err
 		}
-		stop, failed := process.Profile(t.Profile + "-client.pprof")
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, stop()) }()
 	}
 	runtime.GC() // the garbage of the contender before is not part of this one
 	return drive.Run(ctx, c.Operation, session, server, t.Options)
