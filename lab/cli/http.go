@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"paddock/internal/process/version"
+	"paddock/lab/internal/distributed"
 	"paddock/lab/internal/runfile"
 	"paddock/load"
 	"paddock/load/http1"
@@ -38,7 +39,8 @@ type httpCmd struct {
 
 	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
 
-	loadFlags `embed:""`
+	workersFlags `embed:""`
+	loadFlags    `embed:""`
 }
 
 // Help describes the two kinds of load and the exit codes.
@@ -49,7 +51,8 @@ Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objec
 
     paddock bench http http://127.0.0.1:8080/ -c 50 -d 30s
     paddock bench http http://127.0.0.1:8080/ --rate "poisson 2000/s" --slo "p99<50ms,err<0.1%,rate>=0.99*target" --out DIR
-    paddock bench http http://127.0.0.1:8080/v1/positions --bodies positions.ndjson -H "Content-Type: application/json"`
+    paddock bench http http://127.0.0.1:8080/v1/positions --bodies positions.ndjson -H "Content-Type: application/json"
+    paddock bench http http://10.0.0.5:8080/ --rate 20000/s --workers 2 --bus nats://bench:SECRET@10.0.0.1:4222`
 }
 
 // Run makes the run and prints its report.
@@ -62,22 +65,24 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 	if err != nil {
 		return usageError(err)
 	}
-	requests, err := b.requests(c)
+	job, err := b.requests(c)
 	if err != nil {
 		return usageError(err)
 	}
-	codec := &http1.Codec{Requests: requests}
-	if b.Status != "" {
-		if codec.Good, err = http1.ParseStatuses(b.Status); err != nil {
-			return usagef("--status: %w", err)
-		}
+	if plan.Codec, err = job.Codec(job.ReadFile); err != nil {
+		return usageError(err)
 	}
-	plan.Codec = codec
 	run, err := b.prepare(b.method()+" "+runfile.Redact([]string{b.URL})[0], plan)
 	if err != nil {
 		return err
 	}
-	return run.run(ctx, c)
+	if b.Workers == 0 {
+		if b.Bus != (distributed.Bus{}) {
+			return usagef("--bus is about --workers")
+		}
+		return run.run(ctx, c)
+	}
+	return b.fromWorkers(ctx, c, run, job)
 }
 
 // target is a plan that says where the service is.
@@ -128,8 +133,8 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// requests makes the requests to send.
-func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
+// requests returns the requests to send, and what else a worker needs for them.
+func (b *httpCmd) requests(c *Console) (*distributed.Job, error) {
 	given := 0
 	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
 		if is {
@@ -147,26 +152,29 @@ func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
 		}
 		r.Header = append(r.Header, field)
 	}
-	arena := &http1.Arena{}
+	job := &distributed.Job{Plan: load.Plan{Seed: b.Seed}, Good: b.Status, Insecure: b.Insecure}
 	switch {
 	case b.Bodies != "":
 		bodies, err := readBodies(c, b.Bodies)
 		if err != nil {
 			return nil, fmt.Errorf("--bodies: %s: %w", b.Bodies, err)
 		}
-		return arena, arena.AddBodies(r, bodies.List)
+		job.Bodies = bodies.List
 	case b.BodyFile != "":
 		body, err := os.ReadFile(b.BodyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--body-file: %w", err)
 		}
-		return arena, arena.AddBodies(r, [][]byte{body})
+		job.Bodies = [][]byte{body}
 	case b.Targets != "":
-		return b.targets(r)
+		list, err := b.targets(r)
+		job.Requests = list
+		return job, err
 	case b.Body != nil:
 		r.Body = []byte(*b.Body)
 	}
-	return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
+	job.Requests = []http1.Request{r}
+	return job, nil
 }
 
 // readBodies reads a file of bodies, and warns of carriage returns in it.
@@ -184,7 +192,7 @@ func readBodies(c *Console, path string) (*http1.Bodies, error) {
 }
 
 // targets are the requests of a file, all of the service of URL.
-func (b *httpCmd) targets(r http1.Request) (http1.Requests, error) {
+func (b *httpCmd) targets(r http1.Request) ([]http1.Request, error) {
 	f, err := os.Open(b.Targets)
 	if err != nil {
 		return nil, fmt.Errorf("--targets: %w", err)
@@ -201,7 +209,7 @@ func (b *httpCmd) targets(r http1.Request) (http1.Requests, error) {
 	if own, _, err := http1.Endpoint(b.URL); err != nil || own != of {
 		return nil, fmt.Errorf("--targets: they are of %s, and URL is of %s", of, own)
 	}
-	return http1.Compile(list, os.ReadFile, b.Seed)
+	return list, nil
 }
 
 // method returns the method for the report.
