@@ -45,6 +45,18 @@ type Session interface {
 	End(answers *Answers) error
 }
 
+// Multiplexed is a Session whose requests do not wait for each other: answers come BySlot, in any
+// order, with the times of their first bytes. A request that waits for longer than the plan's
+// timeout is given up alone, unless the connection has been silent for as long. Slots count from 0
+// on each connection, and some may be left out.
+type Multiplexed interface {
+	Session
+	// Room reports whether the service takes one more request on the connection.
+	Room() bool
+	// Cancel gives up the request of a slot, and appends the bytes that tell the service.
+	Cancel(dst []byte, slot uint32) []byte
+}
+
 // Request is one request on its way out.
 type Request struct {
 	// Set by the engine.
@@ -82,6 +94,9 @@ type Answer struct {
 	Status uint16 // the protocol's, 0 if it has none
 	Body   int64  // bytes
 	Last   bool   // the service ends the connection behind it, and says so
+
+	First int64  // ns since the run's start, of a Multiplexed session: when its first bytes came; 0 = none did
+	Why   string // the service's reason of this answer; "" = that of Answers
 }
 
 // Answers collects the answers of one call. The engine takes them from it.
@@ -90,6 +105,7 @@ type Answers struct {
 	List  []Answer
 	Reply []byte // bytes to send at once
 	Why   string // the service's reason, of an answer that is not ClassOK
+	Over  bool   // the connection ends here, and no request is lost by it
 }
 
 // Add appends one answer.
@@ -102,7 +118,7 @@ func (a *Answers) Next() *Answer {
 }
 
 // Reset makes a empty, and keeps its memory.
-func (a *Answers) Reset() { a.List, a.Reply, a.Why = a.List[:0], nil, "" }
+func (a *Answers) Reset() { a.List, a.Reply, a.Why, a.Over = a.List[:0], nil, "", false }
 
 // ListenerThread is a Thread of a protocol whose answers arrive on other connections than their
 // requests: subscribers get the messages that a publisher sends. The plan's listeners are

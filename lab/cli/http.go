@@ -9,15 +9,17 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"paddock/internal/process/version"
 	"paddock/lab/internal/runfile"
 	"paddock/load"
 	"paddock/load/http1"
+	"paddock/load/http2"
 )
 
-// httpCmd measures a service that speaks HTTP/1. docs/guides/bench-http.md is its
+// httpCmd measures a service that speaks HTTP/1 or HTTP/2. docs/guides/bench-http.md is its
 // guide.
 type httpCmd struct {
 	URLs []string `arg:"" name:"url" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}. Several of one service are asked for in turns."`
@@ -31,6 +33,7 @@ type httpCmd struct {
 	Targets  string   `type:"path" placeholder:"FILE" help:"Requests in the form of vegeta, sent in turns; all of the service of URL."`
 	Status   string   `placeholder:"LIST" help:"Statuses that count as good, such as 2xx,304 (default all below 400)."`
 
+	HTTP2    bool   `name:"http2" help:"Speak HTTP/2: as negotiated over https, at once over http. --depth is the number of streams of a connection."`
 	Unix     string `type:"path" placeholder:"PATH" help:"Connect to this unix socket, whatever the host of URL."`
 	Insecure bool   `help:"Do not check the service's certificate."`
 	CACert   string `name:"cacert" type:"path" placeholder:"FILE" help:"Certificates to trust instead of the system's (PEM)."`
@@ -71,13 +74,17 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 	if err != nil {
 		return usageError(err)
 	}
-	codec := &http1.Codec{Requests: requests}
+	var good *http1.Statuses
 	if b.Status != "" {
-		if codec.Good, err = http1.ParseStatuses(b.Status); err != nil {
+		if good, err = http1.ParseStatuses(b.Status); err != nil {
 			return usagef("--status: %w", err)
 		}
 	}
-	plan.Codec = codec
+	plan.Codec = &http1.Codec{Requests: requests, Good: good}
+	if b.HTTP2 {
+		scheme, _, _ := strings.Cut(b.URL, ":")
+		plan.Codec = &http2.Codec{Requests: requests, Good: good, Scheme: strings.ToLower(scheme)}
+	}
 	run, err := b.prepare(b.method()+" "+runfile.Redact([]string{b.URL})[0], plan)
 	if err != nil {
 		return err
@@ -110,6 +117,15 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 		return nil, err
 	}
 	config := &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, InsecureSkipVerify: b.Insecure} //nolint:gosec // as the flag says
+	if b.HTTP2 {
+		config.NextProtos = []string{"h2", "http/1.1"}
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			if state.NegotiatedProtocol != "h2" {
+				return errors.New("the service does not offer HTTP/2 (ALPN h2)")
+			}
+			return nil
+		}
+	}
 	if b.CACert != "" {
 		text, err := os.ReadFile(b.CACert)
 		if err != nil {
