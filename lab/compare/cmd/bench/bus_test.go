@@ -18,7 +18,7 @@ func TestBus(t *testing.T) {
 		}
 		measured[s.Goal+" "+s.Contender] = s.Ops > 0
 	}
-	for _, g := range (&busbench.Bench{IdleConns: 50}).Goals("") {
+	for _, g := range busbench.Goals("") {
 		contains(t, out, "\n"+g.Name+": "+g.Title+"\n")
 		for _, c := range g.Contenders {
 			if !measured[g.Name+" "+c.Name] {

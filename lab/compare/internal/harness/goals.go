@@ -20,7 +20,6 @@ const (
 	P999           Metric = "p999_us"
 	ServerCPU      Metric = "server_us_per_op"  // user and system time of the server's process
 	MachineCPU     Metric = "machine_us_per_op" // of all processes, the kernel's included
-	ConnBytes      Metric = "bytes_per_conn"    // of resident memory of the server
 	NanosPerOp     Metric = "ns_per_op"         // of one thread
 	AllocsPerOp    Metric = "allocs_per_op"
 	Millis         Metric = "ms"
@@ -55,8 +54,6 @@ type Contender struct {
 	Peer      string
 	Operation measure.Operation
 	TLS       bool
-	Link      bool   // across the emulated link
-	Cold      bool   // without a warm-up: the time until a connection has come to speed counts
 	Pin       Pin    // where its processes run; "" as the kernel chooses
 	Base      string // the contender that it is divided by; "" for the goal's, its own name for none
 

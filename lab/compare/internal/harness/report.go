@@ -161,7 +161,6 @@ var shapes = map[Metric]shape{
 	ClientCPU:      {"client CPU/op", micros},
 	UserCPU:        {"client user/op", micros},
 	NanosPerOp:     {"ns/op", func(v float64) string { return micros(v / 1e3) }},
-	ConnBytes:      {"memory/conn", size},
 	Resident:       {"memory", size},
 	Growth:         {"memory", size},
 	EdgeBytes:      {"bytes/edge", number},

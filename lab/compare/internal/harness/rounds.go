@@ -112,9 +112,6 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	t := Turn{Goal: g.Name, Contender: c, Options: r.Options}
 	t.Options.Duration *= time.Duration(max(g.Longer, 1))
 	t.Options.Warmup *= time.Duration(max(g.Longer, 1))
-	if c.Cold {
-		t.Options.Warmup = time.Nanosecond
-	}
 	if r.Profile != "" {
 		t.Profile = filepath.Join(r.Profile, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
 	}
@@ -173,9 +170,6 @@ func (s *Sample) fill(m *measure.Measurement) {
 			P99: microseconds(l.P99), P999: microseconds(l.P999), Max: microseconds(l.Max),
 		}
 		s.Metrics[P50], s.Metrics[P99] = s.Latency.P50, s.Latency.P99
-	}
-	if m.ConnBytes != 0 {
-		s.Metrics[ConnBytes] = m.ConnBytes
 	}
 	if m.Ops > 0 { // where streams run beside the requests, they are in it
 		n := float64(m.Ops)

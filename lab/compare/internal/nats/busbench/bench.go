@@ -12,7 +12,6 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/nats/natsload"
 	"paddock/lab/internal/peers"
-	"paddock/lab/process"
 )
 
 // Bench measures contenders. It belongs to one goroutine.
@@ -20,12 +19,11 @@ type Bench struct {
 	Paddock    string // the program paddock
 	NATSServer string // the program nats-server
 	Dir        string // for the configuration of a server
-	IdleConns  int    // how many connections the goal idle has
 }
 
 // Measure runs one contender: a server of its own, and the load.
 func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurement, err error) {
-	op, err := find(t.Contender.Operation, b.IdleConns)
+	op, err := find(t.Contender.Operation)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +62,3 @@ var _ natsload.Server = processOf{}
 
 // Usage implements natsload.Server.
 func (s processOf) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.Pid()) }
-
-// Memory implements natsload.Server.
-func (s processOf) Memory() (int64, error) {
-	use, err := process.Read(s.Pid())
-	return use.Resident, err
-}

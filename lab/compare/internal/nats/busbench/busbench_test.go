@@ -17,8 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Each name in a goal exists, once.
 func TestGoalsAreConsistent(t *testing.T) {
-	b := &Bench{IdleConns: IdleConns}
-	goals := b.Goals(harness.Crossed)
+	goals := Goals(harness.Crossed)
 	seen := map[string]bool{}
 	for _, g := range goals {
 		if seen[g.Name] {
@@ -31,7 +30,7 @@ func TestGoalsAreConsistent(t *testing.T) {
 				t.Errorf("%s: two contenders are called %s", g.Name, c.Name)
 			}
 			names[c.Name] = true
-			if _, err := find(c.Operation, IdleConns); err != nil {
+			if _, err := find(c.Operation); err != nil {
 				t.Errorf("%s: %v", g.Name, err)
 			}
 			if c.Pin != harness.Crossed {
@@ -49,7 +48,7 @@ func TestGoalsAreConsistent(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"PubNoPayload", "PubFourQueueSub", "stalled", "idle"} {
+	for _, name := range []string{"PubNoPayload", "PubFourQueueSub", "stalled"} {
 		if !seen[name] {
 			t.Errorf("no goal %s", name)
 		}

@@ -29,9 +29,9 @@ var Peers = []harness.Listed{
 const referenceVersion = "v2.15.2"
 
 // Goals returns the comparisons in the order in which they run.
-func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
+func Goals(pin harness.Pin) []harness.Goal {
 	var goals []harness.Goal
-	for _, op := range operations(b.IdleConns) {
+	for _, op := range operations() {
 		switch op.name {
 		case unstalledName, tenName:
 			continue // they run beside the goal that they are the base of
@@ -67,10 +67,8 @@ func metricOf(op operation) harness.Metric {
 	switch op.load.(type) {
 	case natsload.Requests:
 		return harness.P50
-	case natsload.Idle:
-		return harness.ConnBytes
 	}
-	if op.name == "subjects-1m" || op.name == "churn" {
+	if op.name == "subjects-1m" {
 		return harness.OpsPerSecond
 	}
 	return harness.ServerCPU
@@ -81,7 +79,7 @@ func show(g *harness.Goal) {
 	switch g.Metric {
 	case harness.P50:
 		g.Show("p99, p99.9, per second", "%s, %s, %s", harness.P99, harness.P999, harness.OpsPerSecond)
-	case harness.ConnBytes, harness.OpsPerSecond: // of the latter, the processor times say the rest
+	case harness.OpsPerSecond: // the processor times say the rest
 	default:
 		g.Show("per second", "%s", harness.OpsPerSecond)
 	}
@@ -120,10 +118,6 @@ func bars(name string) []harness.Bar {
 		return []harness.Bar{harness.AtMost(Ours, Reference, harness.P50, 0.75, 0.6), harness.AtMost(Ours, Reference, harness.P99, 0.6, 0.4)}
 	case "subjects-1m":
 		return []harness.Bar{harness.AtLeast(Ours, Reference, harness.OpsPerSecond, 2.5, 4)}
-	case "churn":
-		return []harness.Bar{harness.AtLeast(Ours, Reference, harness.OpsPerSecond, 3, 5)}
-	case "idle":
-		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ConnBytes, 0.25, 0)}
 	}
 	return nil
 }

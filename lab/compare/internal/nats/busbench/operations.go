@@ -17,24 +17,16 @@ type operation struct {
 	load  load
 }
 
-// load is a Stream, Requests or Idle.
+// load is a Stream or Requests.
 type load interface {
 	Measure(ctx context.Context, s natsload.Server, o measure.Options) (*measure.Measurement, error)
 }
 
-const (
-	manySubjects = 1_000_000
-	fewSubjects  = 1_000
-	churnRate    = 10_000
-)
+const manySubjects = 1_000_000
 
-// IdleConns is how many connections the goal idle has, by its bar.
-const IdleConns = 10_000
-
-// operations returns all of them in the order in which they run, with so many
-// idle connections.
-func operations(idle int) []operation {
-	return slices.Concat(publishing(), seeds(), delivering(), besides(), asking(idle))
+// operations returns all of them in the order in which they run.
+func operations() []operation {
+	return slices.Concat(publishing(), seeds(), delivering(), besides(), asking())
 }
 
 func publishing() []operation {
@@ -79,21 +71,16 @@ func besides() []operation {
 	stalled.Stalled = 2
 	ten.Subscribers, ten.Uncounted = 10, 2
 	return []operation{
-		{
-			name: "churn", title: "1:1, 128 B on 1,000 subjects, beside 10,000 SUB and UNSUB a second",
-			load: natsload.Stream{Size: 128, Subject: "few.", Subjects: fewSubjects, Subscribers: 1, Churn: churnRate},
-		},
 		{name: unstalledName, title: "1:8, 128 B, per delivery", load: alone},
 		{name: tenName, title: "1:10, 128 B, per delivery to eight of them", load: ten},
 		{name: stalledName, title: "1:8, 128 B, per delivery, beside 2 subscribers that do not read", load: stalled},
 	}
 }
 
-func asking(idle int) []operation {
+func asking() []operation {
 	return []operation{
 		{name: "request-1", title: "request and reply, 128 B, 1 requester", load: natsload.Requests{Size: 128, Requesters: 1}},
 		{name: "request-50", title: "request and reply, 128 B, 50 requesters", load: natsload.Requests{Size: 128, Requesters: 50}},
-		{name: "idle", title: fmt.Sprintf("%d idle connections: the server's resident memory for each", idle), load: natsload.Idle{Conns: idle}},
 	}
 }
 
@@ -104,8 +91,8 @@ const (
 )
 
 // find returns the operation of a contender.
-func find(op measure.Operation, idle int) (operation, error) {
-	all := operations(idle)
+func find(op measure.Operation) (operation, error) {
+	all := operations()
 	if i := slices.IndexFunc(all, func(o operation) bool { return o.name == string(op) }); i >= 0 {
 		return all[i], nil
 	}

@@ -28,7 +28,6 @@ func TestStreams(t *testing.T) {
 		"fan-out":     {Size: 128, Subscribers: 4},
 		"many to one": {Size: 128, Publishers: 4, Subscribers: 1},
 		"subjects":    {Size: 16, Subject: "many.", Subjects: 5000, Subscribers: 2},
-		"churn":       {Size: 16, Subscribers: 1, Churn: 1000},
 		"stalled":     {Size: 16, Subscribers: 1, Stalled: 2},
 		"uncounted":   {Size: 16, Subscribers: 3, Uncounted: 1},
 	} {
@@ -156,20 +155,12 @@ func TestAnswersAreChecked(t *testing.T) {
 	}
 }
 
-func TestIdle(t *testing.T) {
-	b := newBroker(t)
-	m, err := Idle{Conns: 20}.Measure(t.Context(), b, short)
-	if err != nil || m.Ops != 20 || b.accepted.Load() != 20 {
-		t.Errorf("%v, %d connections of which %d were accepted", err, m.Ops, b.accepted.Load())
-	}
-}
-
 func TestNothingListens(t *testing.T) {
 	b := newBroker(t)
 	b.close()
 	for _, load := range []interface {
 		Measure(context.Context, Server, measure.Options) (*measure.Measurement, error)
-	}{Stream{Size: 16}, Requests{Size: 16, Requesters: 1}, Idle{Conns: 1}} {
+	}{Stream{Size: 16}, Requests{Size: 16, Requesters: 1}} {
 		if _, err := load.Measure(t.Context(), b, short); err == nil {
 			t.Errorf("%T: no error", load)
 		}

@@ -9,7 +9,7 @@
 // messages in flight, because a broker has none, and closes a subscriber with too many pending
 // ones.
 //
-// The operations are values of [Stream], [Requests] and [Idle].
+// The operations are values of [Stream] and [Requests].
 package natsload
 
 import (
@@ -45,8 +45,6 @@ type Server interface {
 	measure.User
 	// Addr is where it listens.
 	Addr() string
-	// Memory returns its resident memory in bytes.
-	Memory() (int64, error)
 }
 
 // Stream is an operation: publishers that send as fast as they may. An operation is a delivery, or
@@ -59,7 +57,6 @@ type Stream struct {
 	Subscribers int    // connections
 	Members     int    // subscriptions of each in one queue group; 0: no queue group, one subscription
 	Same        bool   // the publisher's connection is also the subscriber's
-	Churn       int    // pairs of SUB and UNSUB a second on a connection of their own
 	Stalled     int    // subscribers beside these that do not read
 	Uncounted   int    // of the subscribers, those whose deliveries are no operations
 

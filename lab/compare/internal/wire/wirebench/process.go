@@ -38,19 +38,13 @@ type reply struct {
 // awaitEvery is the interval at which a server looks whether the awaited messages have come.
 const awaitEvery = 100 * time.Microsecond
 
-// The first arguments of the processes that a measurement starts.
-const (
-	ServeCommand = "serve" // PEER [tls]
-	RelayCommand = "relay" // ADDR
-)
+// ServeCommand is the first argument of the process that a measurement starts. PEER [tls] follow.
+const ServeCommand = "serve"
 
-// Child is such a process.
-func Child(command string, args []string, in io.Reader, out io.Writer) error {
-	switch {
-	case len(args) == 0:
+// Child is that process, with the arguments that follow.
+func Child(args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 0 {
 		return errors.New("serve: which peer?")
-	case command == RelayCommand:
-		return serveRelay(args[0], in, out)
 	}
 	peer, err := peers.Find(args[0])
 	if err != nil {
