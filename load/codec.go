@@ -1,5 +1,7 @@
 package load
 
+import "net"
+
 // Codec speaks a protocol as its client, without I/O: it makes the bytes of requests, and
 // finds where answers end. It is safe for any number of goroutines.
 type Codec interface {
@@ -136,6 +138,15 @@ type ListenerThread interface {
 	// sent so far. Any thread may call it, at any time; while requests are sent, the number may be
 	// late.
 	Missing() int64
+}
+
+// Opener is a Session that is told of its connection before Greet, as one that proves a secret over
+// TLS has to be. Engine Portable alone tells it.
+type Opener interface {
+	Session
+
+	// Open is called once. It neither reads nor writes. An error ends the connection.
+	Open(nc net.Conn) error
 }
 
 // Batched is a Session that is told before anything is written, so that it can say

@@ -1,5 +1,7 @@
 package load
 
+import "net"
+
 // conn is one connection of a loop, over its lifetimes: the loop dials again in the same place when
 // a connection ends.
 type conn struct {
@@ -8,6 +10,7 @@ type conn struct {
 	session Session
 	batched Batched     // the session, if it is one
 	mux     Multiplexed // likewise
+	nc      net.Conn    // of engine Portable; nil: of the other one
 	listens int         // which listener of the run it is, from 1; 0 = none
 	fd      int         // of the epoll engine
 

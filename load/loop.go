@@ -78,7 +78,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	l := &loop{
 		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
 		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1, dry: -1,
-		rec: newInterval(),
+		rec: NewInterval(),
 	}
 	l.pauser, _ = l.thread.(Pauser)
 	l.resetTargets()
@@ -433,6 +433,12 @@ func (l *loop) connected(c *conn, now int64, err error) {
 	if c.mux, _ = c.session.(Multiplexed); c.mux != nil {
 		c.flight = newFlight(2 * l.plan.Depth)
 		c.flight.limit, c.flight.mixed, c.heard = uint32(l.plan.Depth), true, now
+	}
+	if opener, ok := c.session.(Opener); ok && c.nc != nil {
+		if err := opener.Open(c.nc); err != nil {
+			l.fail(c, ClassTLS, err.Error(), nil, now)
+			return
+		}
 	}
 	if c.out = c.session.Greet(c.out[:0]); len(c.out) > 0 {
 		l.soil(c)

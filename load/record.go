@@ -6,8 +6,8 @@ import (
 	"paddock/load/histogram"
 )
 
-// newInterval makes an interval to record in.
-func newInterval() *Interval {
+// NewInterval returns an empty interval to record in.
+func NewInterval() *Interval {
 	return &Interval{
 		Status:   map[uint16]int64{},
 		Response: histogram.New(), Service: histogram.New(), Lag: histogram.New(),

@@ -72,6 +72,8 @@ type Result struct {
 	PerConn    []int64  // answers by connection, for fairness
 	Machine    MachineUse
 	Stopped    bool // it was interrupted
+
+	Verdicts []Verdict // of the processes that made the run together; nil = it was one
 }
 
 // Unanswered holds the requests without an answer at the end of the run. Their response times are

@@ -52,6 +52,27 @@ func Run(ctx context.Context, plan Plan, observer Observer) (*Result, error) {
 	return r.do(ctx, e)
 }
 
+// spinBefore is how long before the beginning of a run that has one the process stays awake.
+const spinBefore = 2 * time.Millisecond
+
+// begin waits until the run begins, and returns when that is. It does not wait longer than ctx.
+func (p *Plan) begin(ctx context.Context) time.Time {
+	if p.Begin.IsZero() {
+		return time.Now()
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Until(p.Begin) - spinBefore):
+	}
+	for time.Now().Before(p.Begin) {
+		if ctx.Err() != nil {
+			return time.Now()
+		}
+		runtime.Gosched()
+	}
+	return p.Begin
+}
+
 // resolve returns the address with the name resolved, and how long that took; nil = there is no
 // name.
 func resolve(ctx context.Context, plan *Plan) (_ string, took *histogram.Histogram, _ error) {
@@ -115,7 +136,7 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 	defer context.AfterFunc(ctx, func() { r.halt.Store(true) })()
 	r.sending.Store(int32(r.plan.Threads))
 	for i := range r.plan.Threads {
-		d := newDriver(newLoop(r.plan, nil, i, r.plan.Threads), &r.halt, &r.sending)
+		d := newDriver(newLoop(r.plan, nil, r.plan.Part.First+i, r.plan.threads()), &r.halt, &r.sending)
 		if r.plan.Listeners > 0 && d.listen == nil {
 			return nil, fmt.Errorf("load: %s has no listeners", r.plan.Codec.Name())
 		}
@@ -129,7 +150,7 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 	var (
 		threads sync.WaitGroup
 		errs    = make([]error, len(r.drivers))
-		clock   = clock{time.Now()}
+		clock   = clock{r.plan.begin(ctx)}
 	)
 	r.result.Began = clock.zero
 	if w, ok := r.observer.(Watcher); ok {
@@ -172,66 +193,21 @@ func roomFor(threads int) (undo func()) {
 
 // collect takes the intervals of all threads as they end, until there are no more.
 func (r *run) collect() {
-	merged, total := newInterval(), newInterval()
-	for {
-		merged.reset()
-		open := 0
+	merge := NewMerge(r.plan, r.observer, &r.result)
+	for open := true; open; merge.Next() {
+		open = false
 		for _, d := range r.drivers {
-			v, ok := <-d.results
-			if !ok {
-				continue
+			if v, ok := <-d.results; ok {
+				open = true
+				merge.Part(v)
+				d.spare <- v
 			}
-			if open++; open == 1 {
-				merged.Start, merged.Length = v.Start, v.Length
-			}
-			merged.Length = max(merged.Length, v.Start+v.Length-merged.Start)
-			merged.Add(v)
-			merged.InFlight += v.InFlight
-			merged.MaxInFlight += v.MaxInFlight
-			merged.Threads = append(merged.Threads, v.Threads...)
-			merged.Windows = append(merged.Windows, v.Windows...)
-			d.spare <- v
-		}
-		if open == 0 {
-			break
-		}
-		r.add(total, merged)
-		if r.observer != nil {
-			merged.InFlight /= float64(max(merged.Length, 1))
-			r.observer.Interval(merged)
 		}
 	}
-	if total.Length > 0 {
-		total.InFlight /= float64(total.Length)
-	}
+	merge.End()
+	total := &r.result.Total
 	if total.DNS = r.dns; r.plan.Network == "tcp" && r.plan.TLS == nil {
 		total.TCP = total.Connect
-	}
-	r.result.Total = *total
-}
-
-// add counts an interval of the measured time.
-func (r *run) add(total, v *Interval) {
-	if v.Start < r.plan.Warmup {
-		r.result.Warmup += v.Length
-		return
-	}
-	if total.Length == 0 {
-		total.Start = v.Start
-	}
-	total.Add(v)
-	total.InFlight += v.InFlight
-	total.MaxInFlight = max(total.MaxInFlight, v.MaxInFlight)
-	total.Length += v.Length
-	if int64(v.Start) < r.plan.end() {
-		r.result.Elapsed += v.Length
-		r.result.InTime += v.Failed[ClassOK]
-		for i, u := range v.Threads {
-			if i == len(total.Threads) {
-				total.Threads = append(total.Threads, ThreadUse{})
-			}
-			total.Threads[i].add(u, 1)
-		}
 	}
 }
 

@@ -98,6 +98,38 @@ func (c *Child) Await(ctx context.Context, within time.Duration, ready func(cont
 	}
 }
 
+// Hear waits for the next text of a channel that the functions of Spawn fill. It fails when the
+// process ends and has said no more, or after a duration.
+func (c *Child) Hear(ctx context.Context, within time.Duration, texts <-chan string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	select {
+	case text := <-texts:
+		return text, nil
+	case <-c.ended:
+	case <-ctx.Done():
+		return "", fmt.Errorf("%s is not ready: %w", c.name, ctx.Err())
+	}
+	select {
+	case text := <-texts: // the last of its output
+		return text, nil
+	default:
+		return "", c.Failure()
+	}
+}
+
+// Lines returns a channel with room for some lines, and a function for Spawn that puts lines there.
+// A line that no longer has room is dropped.
+func Lines() (lines chan string, take func(line []byte)) {
+	lines = make(chan string, 16)
+	return lines, func(line []byte) {
+		select {
+		case lines <- string(line):
+		default:
+		}
+	}
+}
+
 // Dials returns a function for Await that succeeds when an address accepts a connection.
 func Dials(address string) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -107,6 +139,16 @@ func Dials(address string) func(context.Context) error {
 		}
 		return c.Close()
 	}
+}
+
+// FreeAddress returns an address of loopback on which no program listens now, for a program that
+// takes no port 0. Another program may take it before that one does.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // Stop sends SIGTERM and waits for the end of the process. It kills a process that does not end

@@ -11,11 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"paddock/fence"
 	"paddock/internal/platform/position"
-	"paddock/internal/process/lifecycle"
 	"paddock/lab/process"
 )
 
@@ -53,11 +51,15 @@ func FindPeer(program string) (path, missing string) {
 // StartPeer starts Tile38 with an append-only file below root, or none, and gives it the fences of
 // a directory.
 func StartPeer(ctx context.Context, program, root, sets, endpoint string, kept bool) (*Peer, error) {
-	port, err := freePort()
+	p := &Peer{sets: sets, Endpoint: endpoint}
+	var err error
+	if p.addr, err = process.FreeAddress(); err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(p.addr)
 	if err != nil {
 		return nil, err
 	}
-	p := &Peer{sets: sets, addr: net.JoinHostPort("127.0.0.1", port), Endpoint: endpoint}
 	file := "no"
 	if kept {
 		file = "yes"
@@ -73,31 +75,14 @@ func StartPeer(ctx context.Context, program, root, sets, endpoint string, kept b
 	return p, nil
 }
 
-// freePort returns a port without a listener, for a program that takes no port 0.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", anyPort)
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
-}
-
 // prepare waits for the peer, and gives it the fences.
 func (p *Peer) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, StartWithin)
-	defer cancel()
-	c, err := p.dial(ctx)
-	for err != nil {
-		select {
-		case <-p.Ended():
-			return p.Failure()
-		default:
-		}
-		if err := lifecycle.Sleep(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("%s does not listen: %w", PeerName, err)
-		}
-		c, err = p.dial(ctx)
+	var c *redis
+	if err := p.Await(ctx, StartWithin, func(ctx context.Context) (err error) {
+		c, err = p.dial(context.WithoutCancel(ctx))
+		return err
+	}); err != nil {
+		return err
 	}
 	defer c.Close()
 	return p.setFences(c)

@@ -30,7 +30,11 @@ var (
 
 // readHey reads its text. It counts no bytes of heads.
 func readHey(stdout string, m *measure.Measurement) error {
-	seconds, err := number(heyTotal, stdout)
+	total := heyTotal.FindStringSubmatch(stdout)
+	if total == nil {
+		return fmt.Errorf("hey: no %q in %q", heyTotal, clip(stdout))
+	}
+	seconds, err := strconv.ParseFloat(total[1], 64)
 	if err != nil {
 		return fmt.Errorf("hey: %w", err)
 	}
@@ -43,6 +47,12 @@ func readHey(stdout string, m *measure.Measurement) error {
 			failed += n
 		}
 	}
-	readShares(heyShare, stdout, 1e6, m)
+	for _, found := range heyShare.FindAllStringSubmatch(stdout, -1) {
+		percent, _ := strconv.ParseFloat(found[1], 64) // of digits
+		took, _ := strconv.ParseFloat(found[2], 64)
+		if metric, ok := shares[percent]; ok {
+			m.Figures[string(metric)] = took * 1e6
+		}
+	}
 	return checkAnswers(heyPeer, m.Ops, failed)
 }

@@ -1,10 +1,11 @@
-// Package tunnelbench holds the goals of bench-tunnel: our tunnel beside rathole and OpenSSH, each
+// Package tunnelbench holds the goals of bench tunnel: our tunnel beside rathole and OpenSSH, each
 // a server's process and a client's, with nginx behind it and wrk before it. The comparison is of
 // the processor time of both processes for a request.
 package tunnelbench
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/http/webload"
+	"paddock/lab/internal/peers"
 	"paddock/lab/internal/scenario/tunneled"
 	"paddock/lab/internal/sitecorpus"
 	"paddock/lab/process"
@@ -53,7 +55,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 	if err != nil {
 		return nil, err
 	}
-	nginx, err := webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
+	nginx, err := webload.StartNginx(ctx, b.Nginx, root)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 }
 
 // start puts a contender up before a service, and returns when it has brought an answer.
-func (b *Bench) start(ctx context.Context, contender string, behind *webload.Nginx) (*stand, error) {
+func (b *Bench) start(ctx context.Context, contender string, behind *peers.Stand) (*stand, error) {
 	target := behind.Addr()
 	switch contender {
 	case direct:
@@ -129,7 +131,7 @@ func content(root, size string) (path string, err error) {
 		return "", err
 	}
 	if n > 0 {
-		return "/" + size, webload.WriteStatic(root, size, n)
+		return "/" + size, peers.WriteStatic(root, size, n)
 	}
 	for i, f := range sitecorpus.Make() {
 		if err := os.WriteFile(filepath.Join(root, strconv.Itoa(i)), f.Body, 0o644); err != nil {
@@ -137,4 +139,27 @@ func content(root, size string) (path string, err error) {
 		}
 	}
 	return "", nil
+}
+
+//go:embed corpus.lua
+var corpusScript []byte
+
+// wrk runs it against a stand, after a warm-up, and counts the processor time of the stand's
+// processes. path "" is the corpus.
+func (b *Bench) wrk(ctx context.Context, s *stand, path string, conns int, o measure.Options) (*measure.Measurement, error) {
+	script, err := peers.WriteWrkScript(b.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var tail []string
+	if path == "" {
+		path, script = "/0", filepath.Join(b.Dir, "corpus.lua")
+		tail = []string{"--", strconv.Itoa(sitecorpus.Files)}
+		if err := os.WriteFile(script, corpusScript, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	args := append([]string{"-H", "Host: " + tunneled.Host, "http://" + s.front + path}, tail...)
+	w := webload.Wrk{Program: b.Wrk, Load: s.pids, Conns: conns, Script: script, Args: args}
+	return w.Measure(ctx, o)
 }
