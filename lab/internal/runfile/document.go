@@ -53,6 +53,10 @@ type Document struct {
 	Messages   *Messages   `json:"messages,omitempty"` // of a broker that was verified; nil = nothing was
 	Objectives []Objective `json:"objectives"`
 
+	// Columns are the figures of the program whose flags were given, as it computes them: ab's or
+	// wrk's.
+	Columns map[string]float64 `json:"columns,omitempty"`
+
 	Errors   []Error  `json:"errors"` // without samples, those beyond the first 64 texts
 	Fairness *Shares  `json:"fairness"`
 	Verdict  Verdict  `json:"lamp"`
