@@ -109,6 +109,16 @@ func Dials(address string) func(context.Context) error {
 	}
 }
 
+// FreeAddress returns an address of loopback on which no program listens now, for a program that
+// takes no port 0. Another program may take it before that one does.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
 // Stop sends SIGTERM and waits for the end of the process. It kills a process that does not end
 // within a duration. That is an error, as is a process that has ended by itself.
 func (c *Child) Stop(within time.Duration) error {

@@ -53,11 +53,15 @@ func FindPeer(program string) (path, missing string) {
 // StartPeer starts Tile38 with an append-only file below root, or none, and gives it the fences of
 // a directory.
 func StartPeer(ctx context.Context, program, root, sets, endpoint string, kept bool) (*Peer, error) {
-	port, err := freePort()
+	p := &Peer{sets: sets, Endpoint: endpoint}
+	var err error
+	if p.addr, err = process.FreeAddress(); err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(p.addr)
 	if err != nil {
 		return nil, err
 	}
-	p := &Peer{sets: sets, addr: net.JoinHostPort("127.0.0.1", port), Endpoint: endpoint}
 	file := "no"
 	if kept {
 		file = "yes"
@@ -71,16 +75,6 @@ func StartPeer(ctx context.Context, program, root, sets, endpoint string, kept b
 		return nil, errors.Join(err, p.End(ctx))
 	}
 	return p, nil
-}
-
-// freePort returns a port without a listener, for a program that takes no port 0.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", anyPort)
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
 }
 
 // prepare waits for the peer, and gives it the fences.

@@ -31,7 +31,7 @@ func (b *Bench) agree(s *scene, contender string, x index) error {
 	if err != nil {
 		return err
 	}
-	_, other := peers[contender]
+	_, other := builders[contender]
 	var got, want []fence.Ref
 	for _, sort := range []string{buses, uniform, adversarial} {
 		if other && sort == adversarial {

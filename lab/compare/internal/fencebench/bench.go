@@ -20,6 +20,7 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/http/webload"
+	"paddock/lab/internal/peers"
 	"paddock/lab/process"
 	"paddock/load/http1"
 )
@@ -174,10 +175,10 @@ func (b *Bench) overHTTP(ctx context.Context, s *scene, t harness.Turn) (m *meas
 func (b *Bench) serve(ctx context.Context, s *scene, t harness.Turn) (webload.Service, string, error) {
 	if t.Contender.Peer == nginxPeer {
 		root := filepath.Join(b.Dir, "www")
-		if err := webload.WriteStatic(root, staticName, webload.StaticBytes); err != nil {
+		if err := peers.WriteStatic(root, staticName, webload.StaticBytes); err != nil {
 			return nil, "", err
 		}
-		n, err := webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
+		n, err := webload.StartNginx(ctx, b.Nginx, root)
 		if err != nil {
 			return nil, "", err
 		}

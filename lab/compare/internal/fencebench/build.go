@@ -45,7 +45,7 @@ func repeat(o measure.Options, prepare func() (timed func() error, err error)) (
 // build makes the index of rings that have been read.
 func (s *scene) build(contender string, o measure.Options) (*measure.Measurement, error) {
 	return repeat(o, func() (func() error, error) {
-		if newIndex, ok := peers[contender]; ok {
+		if newIndex, ok := builders[contender]; ok {
 			return func() error { newIndex(s.fences); return nil }, nil
 		}
 		c, err := s.read()
@@ -123,7 +123,7 @@ func (s *scene) memory(contender string) (*measure.Measurement, error) {
 	before := heap()
 	began := time.Now()
 	var kept any
-	if newIndex, ok := peers[contender]; ok {
+	if newIndex, ok := builders[contender]; ok {
 		kept = newIndex(s.fences)
 	} else {
 		set, err := s.newSet(contender)

@@ -14,8 +14,8 @@ type index interface {
 	find(dst []fence.Ref, lon, lat float64) []fence.Ref
 }
 
-// peers build an index of other programs from the fences, whose order gives the refs.
-var peers = map[string]func([]*fence.Fence) index{
+// builders build an index of other programs from the fences, whose order gives the refs.
+var builders = map[string]func([]*fence.Fence) index{
 	golangGeo:      newS2Index,
 	tidwall:        newTidwallIndex,
 	simplefeatures: newSimpleIndex,
@@ -64,7 +64,7 @@ func (b *Bench) index(contender string) (index, error) {
 		return nil, err
 	}
 	var x index
-	if build, ok := peers[contender]; ok {
+	if build, ok := builders[contender]; ok {
 		x = build(s.fences)
 	} else {
 		set, err := s.newSet(contender)

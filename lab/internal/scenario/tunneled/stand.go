@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,7 +65,7 @@ func Start(ctx context.Context, o Options) (s *Stand, err error) {
 			err = errors.Join(err, s.Stop())
 		}
 	}()
-	remote, err := freeAddress()
+	remote, err := process.FreeAddress()
 	if err != nil {
 		return s, err
 	}
@@ -152,7 +151,7 @@ func (s *Stand) connect(ctx context.Context, o *Options, link, id, remote string
 // offer returns the client's flags: its services, and the server.
 func (s *Stand) offer(o *Options, link, id, remote string) (args []string, err error) {
 	if o.Watched {
-		if s.clientAdmin, err = freeAddress(); err != nil {
+		if s.clientAdmin, err = process.FreeAddress(); err != nil {
 			return nil, err
 		}
 	}
@@ -227,15 +226,6 @@ func (s *Service) Addr() string { return s.addr }
 
 // Stop ends it.
 func (s *Service) Stop() error { return s.stop() }
-
-// freeAddress finds an address of loopback without a listener.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
 
 // Sizes lists the names of the sizes that a service can answer with.
 func Sizes() []string { return []string{"corpus", "1B", "1KiB", "3.5kB", "32KiB-1", "32KiB+1", "1MiB"} }

@@ -17,6 +17,7 @@ import (
 	"paddock/lab/compare/internal/http/webbench"
 	"paddock/lab/compare/internal/http/webload"
 	"paddock/lab/internal/gofence"
+	"paddock/lab/internal/peers"
 	"paddock/lab/internal/scenario/tunneled"
 	"paddock/lab/process"
 )
@@ -107,7 +108,7 @@ func (b *Bench) order(t harness.Turn) (*order, error) {
 		o.conns, o.rate, o.duration, o.warmup = frozenConns, frozenRate, frozenTime(o.duration), frozenEvery
 	}
 	var err error
-	if o.script, err = webload.WriteScript(b.Dir); err != nil {
+	if o.script, err = peers.WriteWrkScript(b.Dir); err != nil {
 		return nil, err
 	}
 	if o.op == opPost || o.op == opFormat || o.op == opMemory {
@@ -141,11 +142,11 @@ func (b *Bench) serve(ctx context.Context, o *order) (webload.Service, error) {
 	switch o.op {
 	case opNginx:
 		root, name := filepath.Join(b.Dir, "www"), "static.html"
-		if err := webload.WriteStatic(root, name, webload.StaticBytes); err != nil {
+		if err := peers.WriteStatic(root, name, webload.StaticBytes); err != nil {
 			return nil, err
 		}
 		o.url = "/" + name
-		return webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
+		return webload.StartNginx(ctx, b.Nginx, root)
 	case opPublish:
 		return process.StartBus(ctx, b.Paddock)
 	case opFrozen, opCorrect:

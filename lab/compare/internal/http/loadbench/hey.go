@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -30,7 +31,11 @@ var (
 
 // readHey reads its text. It counts no bytes of heads.
 func readHey(stdout string, m *measure.Measurement) error {
-	seconds, err := number(heyTotal, stdout)
+	total := heyTotal.FindStringSubmatch(stdout)
+	if total == nil {
+		return fmt.Errorf("hey: no %q in %q", heyTotal, clip(stdout))
+	}
+	seconds, err := strconv.ParseFloat(total[1], 64)
 	if err != nil {
 		return fmt.Errorf("hey: %w", err)
 	}
@@ -43,6 +48,11 @@ func readHey(stdout string, m *measure.Measurement) error {
 			failed += n
 		}
 	}
-	readShares(heyShare, stdout, 1e6, m)
+	for _, found := range heyShare.FindAllStringSubmatch(stdout, -1) {
+		took, _ := strconv.ParseFloat(found[2], 64) // of digits
+		if metric, ok := map[string]harness.Metric{"50": harness.P50, "90": harness.P90, "99": harness.P99}[found[1]]; ok {
+			m.Figures[string(metric)] = took * 1e6
+		}
+	}
 	return checkAnswers(heyPeer, m.Ops, failed)
 }

@@ -41,6 +41,8 @@ const (
 Complete requests:      58081
 Failed requests:        0
 Total transferred:      8712150 bytes
+Requests per second:    58081.00 [#/sec] (mean)
+Time per request:       0.861 [ms] (mean)
 Percentage of the requests served within a certain time (ms)
   50%      1
   90%      2

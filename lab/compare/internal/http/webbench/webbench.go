@@ -11,6 +11,7 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/http/webload"
+	"paddock/lab/internal/peers"
 	"paddock/lab/process"
 )
 
@@ -71,7 +72,7 @@ type Bench struct {
 func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurement, err error) {
 	root := filepath.Join(b.Dir, "www")
 	name := string(t.Contender.Operation) + ".html"
-	if err := webload.WriteStatic(root, name, sizes[t.Contender.Operation]); err != nil {
+	if err := peers.WriteStatic(root, name, sizes[t.Contender.Operation]); err != nil {
 		return nil, err
 	}
 	server, err := b.start(ctx, t.Contender.Peer, root)
@@ -84,7 +85,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 
 func (b *Bench) start(ctx context.Context, peer, root string) (webload.Service, error) {
 	if peer == nginxPeer {
-		return webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
+		return webload.StartNginx(ctx, b.Nginx, root)
 	}
 	return process.StartWeb(ctx, b.Paddock, "--log", "none", root)
 }

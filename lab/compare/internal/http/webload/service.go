@@ -3,15 +3,15 @@
 package webload
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/compare/internal/harness/programs"
+	"paddock/lab/internal/peers"
 	"paddock/lab/process"
 )
 
@@ -24,7 +24,7 @@ type Service interface {
 
 var (
 	_ Service = (*process.Server)(nil)
-	_ Service = (*Nginx)(nil)
+	_ Service = (*peers.Stand)(nil)
 )
 
 // Processes are the processes of a service; the processor time of their descendants counts too, as
@@ -70,15 +70,15 @@ func children(pid int) (pids Processes) {
 // StaticBytes is the size of the file of the original benchmarks.
 const StaticBytes = 3_500
 
-// WriteStatic writes a file of so many bytes that any server may show.
-func WriteStatic(root, name string, size int) error {
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return err
+// nginxSettings let nginx serve files as fast as it can, with a worker for each processor.
+const nginxSettings = `access_log off; sendfile on; tcp_nopush on; open_file_cache max=16; keepalive_requests 1000000000; keepalive_timeout 75s;`
+
+// StartNginx starts program to serve the files in root. Where it is not installed, the error wraps
+// [errors.ErrUnsupported].
+func StartNginx(ctx context.Context, program, root string) (*peers.Stand, error) {
+	path, err := programs.Find(program)
+	if err != nil {
+		return nil, err
 	}
-	path := filepath.Join(root, name)
-	if err := os.WriteFile(path, bytes.Repeat([]byte("static, "), size/8+1)[:size], 0o644); err != nil {
-		return err
-	}
-	settled := time.Now().Add(-time.Hour) // servers look at files that have just been written more often
-	return os.Chtimes(path, settled, settled)
+	return peers.StartNginx(ctx, path, peers.NginxSettings{Workers: "auto", HTTP: nginxSettings, Root: root})
 }

@@ -2,22 +2,17 @@ package webload
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/harness/programs"
+	"paddock/lab/internal/peers"
 	"paddock/lab/process"
 )
-
-//go:embed wrk.lua
-var wrkScript []byte
 
 // Conns are the connections of the original benchmark, which one thread of wrk served.
 const Conns = 50
@@ -27,7 +22,7 @@ type Wrk struct {
 	Program string    // looked for in PATH
 	Load    Processes // of the service that is measured
 	Conns   int
-	Script  string   // file; see WriteScript
+	Script  string   // file; see peers.WriteWrkScript
 	Args    []string // behind the flags for the load: the URL, and the script's own
 }
 
@@ -69,7 +64,7 @@ func (w *Wrk) Measure(ctx context.Context, o measure.Options) (*measure.Measurem
 
 // Get loads a path of a service. bodies is a file to post; "" gets the path.
 func Get(ctx context.Context, program, dir string, s Service, path, bodies string, o measure.Options) (*measure.Measurement, error) {
-	script, err := WriteScript(dir)
+	script, err := peers.WriteWrkScript(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +73,6 @@ func Get(ctx context.Context, program, dir string, s Service, path, bodies strin
 		w.Args = append(w.Args, "--", "post", bodies)
 	}
 	return w.Measure(ctx, o)
-}
-
-// WriteScript writes the script for wrk into a directory, and returns its path: the script
-// describes its arguments.
-func WriteScript(dir string) (path string, err error) {
-	path = filepath.Join(dir, "wrk.lua")
-	return path, os.WriteFile(path, wrkScript, 0o600)
 }
 
 // ReadSummary reads the script's line. An answer that is no success, or a connection

@@ -104,7 +104,7 @@ func (b *Bench) measure(ctx context.Context, l load, t harness.Turn) (m *measure
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.Stop()) }()
 	if t.Profile != "" {
 		stop, failed := process.Profile(t.Profile + "-client.pprof")
 		if failed != nil {

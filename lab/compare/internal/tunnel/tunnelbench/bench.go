@@ -16,6 +16,7 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/compare/internal/http/webload"
+	"paddock/lab/internal/peers"
 	"paddock/lab/internal/scenario/tunneled"
 	"paddock/lab/internal/sitecorpus"
 	"paddock/lab/process"
@@ -53,7 +54,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 	if err != nil {
 		return nil, err
 	}
-	nginx, err := webload.StartNginx(ctx, b.Nginx, filepath.Join(b.Dir, "nginx"), root)
+	nginx, err := webload.StartNginx(ctx, b.Nginx, root)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measure
 }
 
 // start puts a contender up before a service, and returns when it has brought an answer.
-func (b *Bench) start(ctx context.Context, contender string, behind *webload.Nginx) (*stand, error) {
+func (b *Bench) start(ctx context.Context, contender string, behind *peers.Stand) (*stand, error) {
 	target := behind.Addr()
 	switch contender {
 	case direct:
@@ -129,7 +130,7 @@ func content(root, size string) (path string, err error) {
 		return "", err
 	}
 	if n > 0 {
-		return "/" + size, webload.WriteStatic(root, size, n)
+		return "/" + size, peers.WriteStatic(root, size, n)
 	}
 	for i, f := range sitecorpus.Make() {
 		if err := os.WriteFile(filepath.Join(root, strconv.Itoa(i)), f.Body, 0o644); err != nil {

@@ -8,78 +8,29 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"paddock/lab/compare/internal/harness/programs"
+	"paddock/lab/internal/peers"
 	"paddock/lab/process"
 )
-
-// stopWithin is how long another's process may take to end.
-const stopWithin = 5 * time.Second
-
-// pair is the server and the client of a peer.
-type pair struct{ children []*process.Child }
-
-// run starts one of them.
-func (p *pair) run(program string, args ...string) error {
-	child, err := process.Spawn(program, exec.Command(program, args...), process.Options{}, nil, nil)
-	if err == nil {
-		p.children = append(p.children, child)
-	}
-	return err
-}
-
-// stop ends both, the client first.
-func (p *pair) stop() error {
-	for _, child := range slices.Backward(p.children) {
-		_ = child.Stop(stopWithin) // its failures are of no interest here
-	}
-	return nil
-}
 
 // readyWithin is how long a tunnel may take until it brings an answer.
 const readyWithin = 15 * time.Second
 
-// stand returns the pair as one, once the server at front has answered.
-func (p *pair) stand(ctx context.Context, front string) (*stand, error) {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	err := p.children[len(p.children)-1].Await(ctx, readyWithin, func(ctx context.Context) error {
-		r, err := http.NewRequestWithContext(ctx, http.MethodHead, "http://"+front+"/", nil)
-		if err != nil {
-			return err
-		}
-		answer, err := client.Do(r)
-		if err != nil {
-			return err
-		}
-		return answer.Body.Close()
-	})
+// stood returns a peer's processes as a stand, once the service has answered through them.
+func stood(ctx context.Context, p *peers.Stand, err error) (*stand, error) {
+	if err == nil {
+		err = p.Await(ctx, readyWithin, peers.Answers(p.Addr(), "/", "", true))
+	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("no answer through the tunnel: %w", err), p.stop())
+		return nil, errors.Join(err, p.Stop())
 	}
-	s := &stand{front: front, stop: p.stop}
-	for _, child := range p.children {
-		s.pids = append(s.pids, child.Pid())
-	}
-	return s, nil
-}
-
-// addresses finds free ones of loopback.
-func addresses(n int) (all []string, err error) {
-	for range n {
-		port, err := programs.FreePort()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, net.JoinHostPort("127.0.0.1", port))
-	}
-	return all, nil
+	return &stand{front: p.Addr(), pids: p.Pids(), stop: p.Stop}, nil
 }
 
 const ratholeServer = `[server]
@@ -102,39 +53,47 @@ func (b *Bench) rathole(ctx context.Context, contender, target string) (*stand, 
 	if err != nil {
 		return nil, err
 	}
-	at, err := addresses(2)
+	link, err := process.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	server, client := fmt.Sprintf(ratholeServer, at[0], at[1]), fmt.Sprintf(ratholeClient, at[0], target)
+	p, err := peers.NewStand(contender)
+	if err != nil {
+		return nil, err
+	}
+	return stood(ctx, p, b.runRathole(p, program, contender, link, target))
+}
+
+// runRathole starts both sides.
+func (b *Bench) runRathole(p *peers.Stand, program, contender, link, target string) error {
+	server, client := fmt.Sprintf(ratholeServer, link, p.Addr()), fmt.Sprintf(ratholeClient, link, target)
 	switch contender {
 	case ratholeTLS:
 		pack, root, err := b.certificate()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		server += fmt.Sprintf("[server.transport]\ntype = \"tls\"\n[server.transport.tls]\npkcs12 = \"%s\"\npkcs12_password = \"bench\"\n", pack)
 		client += fmt.Sprintf("[client.transport]\ntype = \"tls\"\n[client.transport.tls]\ntrusted_root = \"%s\"\nhostname = \"localhost\"\n", root)
 	case ratholeNoise:
 		key, err := ecdh.X25519().GenerateKey(rand.Reader)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		text := base64.StdEncoding.EncodeToString
 		server += fmt.Sprintf("[server.transport]\ntype = \"noise\"\n[server.transport.noise]\nlocal_private_key = \"%s\"\n", text(key.Bytes()))
 		client += fmt.Sprintf("[client.transport]\ntype = \"noise\"\n[client.transport.noise]\nremote_public_key = \"%s\"\n", text(key.PublicKey().Bytes()))
 	}
-	p := &pair{}
 	for _, side := range []struct{ name, text string }{{"server", server}, {"client", client}} {
-		file := filepath.Join(b.Dir, "rathole-"+side.name+".toml")
+		file := filepath.Join(p.Dir, side.name+".toml")
 		if err := os.WriteFile(file, []byte(side.text), 0o600); err != nil {
-			return nil, errors.Join(err, p.stop())
+			return err
 		}
-		if err := p.run(program, "--"+side.name, file); err != nil {
-			return nil, errors.Join(err, p.stop())
+		if err := p.Run(exec.Command(program, "--"+side.name, file), nil, nil); err != nil {
+			return err
 		}
 	}
-	return p.stand(ctx, at[1])
+	return nil
 }
 
 // certificate makes one for localhost, in the form for rathole, with its root.
@@ -187,7 +146,7 @@ func (b *Bench) ssh(ctx context.Context, target string) (*stand, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := addresses(2)
+	link, err := process.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -197,24 +156,24 @@ func (b *Bench) ssh(ctx context.Context, target string) (*stand, error) {
 			return nil, fmt.Errorf("ssh-keygen: %w: %s", err, out)
 		}
 	}
-	config := filepath.Join(b.Dir, "sshd.conf")
-	if err := os.WriteFile(config, fmt.Appendf(nil, sshdConfig, at[0], key, key+".pub"), 0o600); err != nil {
-		return nil, err
-	}
-	p := &pair{}
-	if err := p.run(server, "-D", "-f", config); err != nil {
-		return nil, err
-	}
-	if err := p.children[0].Await(ctx, stopWithin, process.Dials(at[0])); err != nil {
-		return nil, errors.Join(err, p.stop(), errors.New(p.children[0].Said()))
-	}
-	host, port, err := net.SplitHostPort(at[0])
-	if err == nil {
-		err = p.run(client, "-N", "-F", "none", "-i", key, "-p", port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
-			"-o", "ExitOnForwardFailure=yes", "-o", "LogLevel=ERROR", "-R", at[1]+":"+target, who.Username+"@"+host)
-	}
+	host, port, err := net.SplitHostPort(link)
 	if err != nil {
-		return nil, errors.Join(err, p.stop())
+		return nil, err
 	}
-	return p.stand(ctx, at[1])
+	config := filepath.Join(b.Dir, "sshd.conf")
+	if err := os.WriteFile(config, fmt.Appendf(nil, sshdConfig, link, key, key+".pub"), 0o600); err != nil {
+		return nil, err
+	}
+	p, err := peers.NewStand(ssh)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.Run(exec.Command(server, "-D", "-f", config), nil, nil); err == nil {
+		err = p.Await(ctx, readyWithin, process.Dials(link))
+	}
+	if err == nil {
+		err = p.Run(exec.Command(client, "-N", "-F", "none", "-i", key, "-p", port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+			"-o", "ExitOnForwardFailure=yes", "-o", "LogLevel=ERROR", "-R", p.Addr()+":"+target, who.Username+"@"+host), nil, nil)
+	}
+	return stood(ctx, p, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/http/webload"
+	"paddock/lab/internal/peers"
 	"paddock/lab/internal/scenario/tunneled"
 	"paddock/lab/internal/sitecorpus"
 )
@@ -19,7 +20,7 @@ var corpusScript []byte
 // wrk runs it against a stand, after a warm-up, and counts the processor time of the stand's
 // processes. path "" is the corpus.
 func (b *Bench) wrk(ctx context.Context, s *stand, path string, conns int, o measure.Options) (*measure.Measurement, error) {
-	script, err := webload.WriteScript(b.Dir)
+	script, err := peers.WriteWrkScript(b.Dir)
 	if err != nil {
 		return nil, err
 	}

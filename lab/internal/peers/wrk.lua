@@ -5,6 +5,8 @@
 --                 each a request that was made before the run
 --   format FILE   the same, but each request is made when it is sent, as the scripts
 --                 that people write do it
+--   original FILE the same with the fault of the script of gofence's document: one request in
+--                 a turn has no body
 --   pipeline N    the URL, N requests at once
 --
 -- At the end it prints one line for a program to read, times in microseconds.
@@ -45,6 +47,13 @@ function init(args)
   elseif args[1] == "format" then
     local body = in_turns(lines(args[2]))
     request = function() return wrk.format("POST", nil, json, body()) end
+  elseif args[1] == "original" then
+    local all, at = lines(args[2]), 0 -- tables begin at 1: all[0] is none
+    request = function()
+      local body = all[at]
+      at = (at + 1) % (#all + 1)
+      return wrk.format("POST", nil, json, body)
+    end
   elseif args[1] == "pipeline" then
     local all = string.rep(wrk.format(), tonumber(args[2]))
     request = function() return all end
