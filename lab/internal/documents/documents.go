@@ -1,12 +1,13 @@
-// Package documents holds the five benchmark documents that the lab makes again: gofast's,
-// GoBench's, gnatsd's of 2012, gofence's and go-http-tunnel's. Each of their 73 rows is there with
-// its figures as they were printed, the flaws of these figures, and the run of this program that
-// measures the same.
+// Package documents holds the tables of the five benchmark documents that the lab makes again:
+// those of gofast, GoBench, gnatsd in 2012, gofence and go-http-tunnel. Each of the 73 rows has its
+// figures as they were printed, their flaws, and the run of this program that measures the same.
 package documents
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -31,12 +32,11 @@ type Table struct {
 
 // run says how rows are measured. Empty fields of a row are those of its table.
 type run struct {
-	// Run lists command lines of `paddock bench`. In these, words that begin with $ stand for the
-	// row's name, argument or index, and for what the server makes: URL, SEARCH, DIR, PARENTS,
-	// BODIES.
+	// Run lists command lines of `paddock bench`. $NAME and $ARG stand for the row's, and $URL,
+	// $SEARCH, $DIR, $PARENTS and $BODIES for what a server and its files make.
 	Run     []string `json:"run"`
 	Server  string   `json:"server"`  // "nginx", "web", or "fence KIND"; "" = the run starts its own
-	Seconds int      `json:"seconds"` // about how long ours takes; 0 = the run says it
+	Seconds int      `json:"seconds"` // about how long it takes; 0 = its -d says it
 	Peers   []string `json:"peers"`   // the programs that the document measured
 }
 
@@ -47,14 +47,16 @@ type Column struct {
 	Unit string `json:"unit"` // "/s", "ms", "s", "%", "ns/op", "MB/s" (10^6), "B", or "" for a count
 	More bool   `json:"more"` // the more, the better
 	Run  int    `json:"run"`  // index of the run that measures it
-	From string `json:"from"` // the path of its value, or two with a slash between, in a run's JSON
+	Of   string `json:"of"`   // the one peer that has it; "" = all
+	From string `json:"from"` // path of its value, or two with a slash between, in a run's JSON
+	Peer string `json:"peer"` // path in the figures of a foreign client
 }
 
 // Row is a row of a table.
 type Row struct {
-	ID      string            `json:"id"`      // "W1"
-	Name    string            `json:"name"`    // as the document has it
-	Arg     string            `json:"arg"`     // for its run
+	ID      string            `json:"id"` // "W1"
+	Name    string            `json:"name"`
+	Arg     string            `json:"arg"`
 	Figures map[string]string `json:"figures"` // as printed, by column
 	Note    string            `json:"note"`    // a flaw of the figures, or a slip
 
@@ -71,11 +73,9 @@ type Row struct {
 var text []byte
 
 // Tables returns the tables, in the order of the documents.
-var Tables = sync.OnceValue(read)
-
-func read() (tables []*Table) {
+var Tables = sync.OnceValue(func() (tables []*Table) {
 	if err := json.Unmarshal(text, &tables); err != nil {
-		panic(err) // of a file of ours: the tests would not start
+		panic(err) // about a file of this package: its tests fail
 	}
 	for _, t := range tables {
 		for i, r := range t.Rows {
@@ -86,19 +86,11 @@ func read() (tables []*Table) {
 			if r.Peers == nil {
 				r.Peers = t.Peers
 			}
-			if r.Server == "" {
-				r.Server = t.Server
-			}
-			if r.Seconds == 0 {
-				r.Seconds = t.Seconds
-			}
-			if r.Seconds == 0 {
-				r.Seconds = int(r.S)
-			}
+			r.Server, r.Seconds = cmp.Or(r.Server, t.Server), cmp.Or(r.Seconds, t.Seconds, int(r.S))
 		}
 	}
 	return tables
-}
+})
 
 // Rows returns all rows, in order.
 func Rows() (rows []*Row) {
@@ -106,6 +98,27 @@ func Rows() (rows []*Row) {
 		rows = append(rows, t.Rows...)
 	}
 	return rows
+}
+
+// Select returns the rows that words name, all without words. A word is a table's group or id, or
+// the id of a row.
+func Select(words []string) ([]*Row, error) {
+	found := map[string]bool{}
+	rows := slices.DeleteFunc(Rows(), func(r *Row) bool {
+		chosen := len(words) == 0
+		for _, w := range words {
+			if w == r.Table.Group || strings.EqualFold(w, r.Table.ID) || strings.EqualFold(w, r.ID) {
+				chosen, found[w] = true, true
+			}
+		}
+		return !chosen
+	})
+	for _, w := range words {
+		if !found[w] {
+			return nil, fmt.Errorf("no table or row %q: there are wire, ab, nats, profile, fence and tunnel, and rows such as W1 and TP6", w)
+		}
+	}
+	return rows, nil
 }
 
 // Named returns the row of a table by its name; nil if there is none.
@@ -141,13 +154,7 @@ func (r *Row) Value(column string) (float64, bool) {
 	}
 	digits := strings.TrimRight(printed, "%MGB")
 	f, err := strconv.ParseFloat(digits, 64)
-	switch printed[min(len(digits), len(printed)):] {
-	case "MB":
-		f *= 1 << 20
-	case "GB":
-		f *= 1 << 30
-	}
-	return f, err == nil
+	return f * map[string]float64{"": 1, "%": 1, "MB": 1 << 20, "GB": 1 << 30}[printed[len(digits):]], err == nil
 }
 
 // Duration returns a time of the document; 0 if there is none.

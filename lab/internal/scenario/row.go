@@ -25,7 +25,7 @@ type Row struct {
 
 	Response *runfile.Times `json:"response"` // the quantiles of the response times; nil = none was answered
 	Verdict  string         `json:"lamp"`     // see load.Verdict
-	Causes   []string       `json:"lamp_causes,omitempty"`
+	Why      string         `json:"lamp_text"`
 	Used     []Used         `json:"used,omitempty"`
 	Original *Original      `json:"-"`
 }
@@ -43,16 +43,12 @@ func (l *Load) NewRow(perSecond float64, plan *load.Plan, r *load.Result) Row {
 	every := time.Duration(math.Round(float64(time.Second) / perSecond))
 	response := r.Total.Response
 	verdict := load.Judge(plan, r)
-	row := Row{
+	return Row{
 		PerSecond: perSecond, Requests: all, Succeeded: all - failed,
 		P99: response.Quantile(0.99), P99Corrected: response.Corrected(every).Quantile(0.99),
-		Max:     max(response.Max(), r.Unanswered.Oldest),
-		Verdict: verdict.Level.String(), Original: l.At(perSecond), Response: runfile.TimesOf(response, nil),
+		Max: max(response.Max(), r.Unanswered.Oldest), Response: runfile.TimesOf(response, nil),
+		Verdict: verdict.Level.String(), Why: verdict.String(), Original: l.At(perSecond),
 	}
-	for _, m := range verdict.Causes() {
-		row.Causes = append(row.Causes, m.Text)
-	}
-	return row
 }
 
 // Success is the share of the requests that were answered well; NaN without any.
