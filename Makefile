@@ -180,18 +180,18 @@ bench: ## Run the Go benchmarks. BENCH=Contains
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: bench-wire
-bench-wire: ## Compare wire with raw TCP, gRPC and others. ARGS="--only request"
-	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench-wire ./cmd/bench-wire
+bench-wire: ## Compare wire with raw TCP and gRPC. ARGS="--only request"
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench ./cmd/bench
 	@mkdir -p $(ARTIFACTS)
-	bin/bench-wire --json $(ARTIFACTS)/bench-wire.json $(ARGS)
+	bin/bench wire --json $(ARTIFACTS)/bench-wire.json $(ARGS)
 
 .PHONY: bench-bus
 bench-bus: ## Compare paddock bus with nats-server. ARGS="--only one-to-one-16 --pinned"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
 	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/nats-server github.com/nats-io/nats-server/v2
-	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench-bus ./cmd/bench-bus
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench ./cmd/bench
 	@mkdir -p $(ARTIFACTS)
-	bin/bench-bus --json $(ARTIFACTS)/bench-bus.json $(ARGS)
+	bin/bench bus --json $(ARTIFACTS)/bench-bus.json $(ARGS)
 
 # Where the real data is, if it is there; else the simulated city is measured.
 FENCE_DATA ?= $(wildcard ../shared/data/nyc)
@@ -199,9 +199,9 @@ FENCE_DATA ?= $(wildcard ../shared/data/nyc)
 .PHONY: bench-fence
 bench-fence: ## Compare fence with other indexes, and its HTTP with nginx. ARGS="--only look-up-buses,build" FENCE_DATA=DIR
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
-	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench-fence ./cmd/bench-fence
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench ./cmd/bench
 	@mkdir -p $(ARTIFACTS)
-	bin/bench-fence --data '$(FENCE_DATA)' --json $(ARTIFACTS)/bench-fence.json $(ARGS)
+	bin/bench fence --data '$(FENCE_DATA)' --json $(ARTIFACTS)/bench-fence.json $(ARGS)
 
 .PHONY: bench-track
 bench-track: ## Measure the tracker on FENCE_DATA. ARGS="--vehicles 0 --door none --policy steady --rules 100000 --objects 1000000"
@@ -212,9 +212,9 @@ bench-track: ## Measure the tracker on FENCE_DATA. ARGS="--vehicles 0 --door non
 .PHONY: bench-load
 bench-load: ## Compare paddock bench http with wrk, ab, hey and oha. ARGS="--only get,pipeline --memory 1h"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
-	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench-load ./cmd/bench-load
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench ./cmd/bench
 	@mkdir -p $(ARTIFACTS)
-	bin/bench-load --json $(ARTIFACTS)/bench-load.json $(ARGS)
+	bin/bench load --json $(ARTIFACTS)/bench-load.json $(ARGS)
 
 # A peer that is no Go module: `make rathole` builds it; else it is looked for in PATH.
 RATHOLE ?= $(firstword $(wildcard $(CURDIR)/lab/compare/.tools/bin/rathole) rathole)
@@ -226,9 +226,9 @@ rathole: ## Build rathole for bench-tunnel, with cargo.
 .PHONY: bench-tunnel
 bench-tunnel: ## Compare paddock tunnel with rathole and ssh, nginx behind and wrk before. ARGS="--only tcp,tls,http"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
-	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench-tunnel ./cmd/bench-tunnel
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench ./cmd/bench
 	@mkdir -p $(ARTIFACTS)
-	bin/bench-tunnel --rathole '$(RATHOLE)' --json $(ARTIFACTS)/bench-tunnel.json $(ARGS)
+	bin/bench tunnel --rathole '$(RATHOLE)' --json $(ARTIFACTS)/bench-tunnel.json $(ARGS)
 
 .PHONY: ratios
 ratios: ## Rewrite README's table of measured ratios, and the page of sizes, from docs/results.
@@ -243,9 +243,9 @@ sizing: ## Measure what fleets need, and rewrite the page of sizes. ARGS="--vehi
 .PHONY: bench-web
 bench-web: ## Compare paddock web with nginx. ARGS="--only static-3.5kB --rounds 5"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock
-	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench-web ./cmd/bench-web
+	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/bench ./cmd/bench
 	@mkdir -p $(ARTIFACTS)
-	bin/bench-web --json $(ARTIFACTS)/bench-web.json $(ARGS)
+	bin/bench web --json $(ARTIFACTS)/bench-web.json $(ARGS)
 
 .PHONY: conformance
 conformance: ## Run NATS clients' own tests against paddock and nats-server. ARGS="--suites nats.go"

@@ -116,6 +116,9 @@ func (l *loop) complete(c *conn, s *slot, a *Answer, now int64) {
 	l.count(c, a)
 	l.rec.Response.Record(now - s.due)
 	l.rec.Service.Record(now - s.sent)
+	if int(s.target) < len(l.targets) {
+		l.targets[s.target].answered(a.Class, now-s.due)
+	}
 	l.notify(c, s, a, now)
 }
 

@@ -56,6 +56,7 @@ type Request struct {
 	Bytes    []byte // valid until the next call of a session of the thread
 	NoAnswer bool   // it is complete when it is written
 	Quiet    bool   // listeners get its answers; its own only makes room for another request
+	Target   uint16 // which of Plan.Targets it is of
 }
 
 // Match says how an answer finds its request.

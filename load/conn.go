@@ -21,6 +21,8 @@ type conn struct {
 	retryAt int64 // ns; for stateWaiting
 	dialed  int64 // ns; when this lifetime was begun
 	met     int64 // ns; when it was connected
+	tcp     int64 // ns; how long TCP took of it, if there is TLS
+	tls     int64 // ns; how long the handshake took; 0 = no TLS
 	refused int   // attempts in a row that have not come to a session that is ready
 	began   int64 // requests of this lifetime
 	done    int64 // answers over all lifetimes
@@ -49,6 +51,7 @@ type slot struct {
 	silent    bool  // it has no answer: it is done when it is written
 	quiet     bool  // its answers are the listeners'
 	first     bool  // of its connection
+	target    uint16
 }
 
 // flight is the requests under way on a connection, in the order in which they were sent.

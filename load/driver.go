@@ -31,7 +31,7 @@ func newDriver(l *loop, halt *atomic.Bool, sending *atomic.Int32) *driver {
 		loop: l, halt: halt, sending: sending, last: never, use: func() ThreadUse { return ThreadUse{} },
 		results: make(chan *Interval, 1), spare: make(chan *Interval, 1),
 	}
-	d.spare <- newInterval()
+	d.spare <- NewInterval()
 	d.swap = d.boundary(0)
 	return d
 }
@@ -103,7 +103,10 @@ func (d *driver) change(at int64) {
 	d.settlePrompt()
 	v := d.rec
 	v.Start, v.Length = time.Duration(d.began), time.Duration(at-d.began)
-	v.InFlight = d.area
+	if v.Start < d.plan.Warmup {
+		d.resetTargets()
+	}
+	v.InFlight = d.area / float64(max(v.Length, 1))
 	v.Target = d.target(d.began, at)
 	use := d.use()
 	v.Threads = append(v.Threads[:0], use.since(d.used, v.Length))

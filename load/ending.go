@@ -9,12 +9,21 @@ import (
 func (l *loop) fail(c *conn, class Class, text string, in []byte, now int64) {
 	l.samples.add(class, text, in, now)
 	if i, ok := c.flight.oldest(); ok {
-		s := c.flight.take(i)
-		l.leave(s)
-		l.notify(c, s, &Answer{Class: class}, now)
-	} // else the connection itself has failed
-	l.rec.Failed[class]++
+		l.lose(c, c.flight.take(i), class, now)
+	} else { // the connection itself has failed
+		l.rec.Failed[class]++
+	}
 	l.drop(c, ClassClosed, now)
+}
+
+// lose counts a request that has been taken out of its flight without an answer.
+func (l *loop) lose(c *conn, s *slot, class Class, now int64) {
+	l.leave(s)
+	l.notify(c, s, &Answer{Class: class}, now)
+	l.rec.Failed[class]++
+	if int(s.target) < len(l.targets) && !s.quiet {
+		l.targets[s.target].Errors++
+	}
 }
 
 // drop ends a connection and dials again. The requests in flight on it have failed.
@@ -22,10 +31,7 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 	f := &c.flight
 	for i := f.head; i != f.tail; i++ {
 		if f.at(i).waits {
-			s := f.take(i)
-			l.leave(s)
-			l.notify(c, s, &Answer{Class: class}, now)
-			l.rec.Failed[class]++
+			l.lose(c, f.take(i), class, now)
 		}
 	}
 	l.tr.hangUp(c)
@@ -89,14 +95,15 @@ func (l *loop) expire(c *conn, now int64) {
 		if !s.waits {
 			continue
 		}
-		l.leave(c.flight.take(i))
-		l.notify(c, s, &Answer{Class: ClassTimeout}, now)
-		l.rec.Failed[ClassTimeout]++
+		l.lose(c, c.flight.take(i), ClassTimeout, now)
 		if s.quiet {
 			continue // its times are those of the answers, which may have come
 		}
 		l.rec.Response.Record(s.sent - s.due + int64(l.plan.Timeout))
 		l.rec.Service.Record(int64(l.plan.Timeout))
+		if int(s.target) < len(l.targets) {
+			l.targets[s.target].Response.Record(s.sent - s.due + int64(l.plan.Timeout))
+		}
 	}
 	l.drop(c, ClassTimeout, now)
 }

@@ -64,9 +64,10 @@ type loop struct {
 	stopped  bool  // nothing more is sent
 	cut      int64 // ns; since when
 	rec      *Interval
-	status   uint16 // of the last answer
-	statuses int64  // answers of it that rec does not have
-	prompt   int64  // sends without any lag, likewise
+	targets  []Target // of the measured time so far; empty = they are not told apart
+	status   uint16   // of the last answer
+	statuses int64    // answers of it that rec does not have
+	prompt   int64    // sends without any lag, likewise
 	samples  samples
 	each     func(*Outcome) // nil = no callback
 	notice   Outcome        // its argument
@@ -77,9 +78,10 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	l := &loop{
 		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
 		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1, dry: -1,
-		rec: newInterval(),
+		rec: NewInterval(),
 	}
 	l.pauser, _ = l.thread.(Pauser)
+	l.resetTargets()
 	if plan.Each != nil {
 		l.each = plan.Each(part)
 	}
@@ -284,7 +286,7 @@ func (l *loop) send(c *conn, due, now int64) bool {
 	l.left--
 	s := c.flight.put()
 	s.due, s.sent = due, now
-	s.first, s.silent = c.began == 1, r.NoAnswer
+	s.first, s.silent, s.target = c.began == 1, r.NoAnswer, r.Target
 	if r.Quiet {
 		s.quiet = true
 		l.quiet++
@@ -415,6 +417,10 @@ func (l *loop) connected(c *conn, now int64, err error) {
 	}
 	l.rec.Connects++
 	l.rec.Connect.Record(now - c.since)
+	if c.tls > 0 {
+		record(&l.rec.TCP, c.tcp)
+		record(&l.rec.TLS, c.tls)
+	}
 	c.dialed, c.met = c.since, now
 	c.began = 0
 	c.state, c.since = stateGreeting, now

@@ -8,18 +8,22 @@ import (
 	"time"
 )
 
-// Plan describes the load. Zero values are defaults where they make sense.
+// Plan describes the load. Zero values are defaults where they make sense. As JSON it has all but
+// the fields that are no data.
 type Plan struct {
 	// Network and Address are where the service listens: "tcp" and host:port, or
 	// "unix" and a path. The name is resolved once, before the run.
 	Network, Address string
 	// TLS is the configuration of TLS; nil = none. Engine Portable alone speaks it.
-	TLS *tls.Config
+	TLS *tls.Config `json:"-"`
 
-	Codec Codec
+	Codec Codec `json:"-"`
+	// Targets are the names of what the requests ask for, by Request.Target: each has counts and
+	// times of its own. nil = there is nothing to tell apart.
+	Targets []string
 
 	// Arrivals make the load open; nil = closed.
-	Arrivals Arrivals
+	Arrivals Arrivals `json:"-"`
 	// Conns is how many connections there are: 1 if 0. In an open run there are as
 	// many at the start, and MaxConns at most.
 	Conns, MaxConns int
@@ -57,14 +61,23 @@ type Plan struct {
 	Engine  Engine
 	Threads int // 1 if 0
 	Pace    Pace
+	// Part says which threads of the run are in this process; zero = all.
+	Part Part
+	// Begin is when the run begins, on the monotonic clock of this process; zero = at once.
+	Begin time.Time `json:"-"`
 	// Each, if not nil, returns for each thread a callback for the outcome of each of its requests.
 	// The thread calls it, so the run waits for it.
-	Each func(thread int) func(*Outcome)
+	Each func(thread int) func(*Outcome) `json:"-"`
 	// Seed is of everything that is drawn.
 	Seed uint64
 	// Pin is the processors to which threads are bound, in turns; nil = none.
 	Pin []int
 }
+
+// Part is the share of one process in a run that several make: Plan.Threads threads, of which the
+// first has the number First, of Of in all. Count, Conns, MaxConns and Arrivals are of the whole
+// run. The processes together send what one process with so many threads sends.
+type Part struct{ First, Of int }
 
 // Busy is a policy for requests that are due when no connection is idle.
 type Busy uint8
@@ -128,6 +141,9 @@ func (p *Plan) end() int64 {
 	return int64(p.Warmup + p.Duration)
 }
 
+// threads is how many threads the run has, in all processes.
+func (p *Plan) threads() int { return max(p.Threads, p.Part.Of) }
+
 // Check gives the first setting that makes no sense, and fills in defaults.
 func (p *Plan) Check() error {
 	p.Network = cmp.Or(p.Network, "tcp")
@@ -154,8 +170,10 @@ func (p *Plan) Check() error {
 		return errors.New("load: nothing is sent without connections: a duration alone ends such a run")
 	case p.Conns == 0 && p.Listeners < p.Threads:
 		return fmt.Errorf("load: %d listeners for %d threads: each thread needs one", p.Listeners, p.Threads)
-	case p.Conns > 0 && p.Conns < p.Threads:
-		return fmt.Errorf("load: %d connections for %d threads: each thread needs one", p.Conns, p.Threads)
+	case p.Part.Of != 0 && (p.Part.First < 0 || p.Threads > p.Part.Of-p.Part.First || p.Listeners > 0):
+		return fmt.Errorf("load: %d threads from number %d on, of %d, with %d listeners: no part of a run", p.Threads, p.Part.First, p.Part.Of, p.Listeners)
+	case p.Conns > 0 && p.Conns < p.threads():
+		return fmt.Errorf("load: %d connections for %d threads: each thread needs one", p.Conns, p.threads())
 	case p.Duration == 0 && p.Count == 0 && (p.Arrivals == nil || p.Arrivals.Length() == 0):
 		return errors.New("load: neither a duration nor a count ends the run")
 	case p.Arrivals != nil && p.Think > 0:

@@ -37,6 +37,8 @@ type netEvent struct {
 	kind netKind
 	in   []byte // of netReceived
 	err  error
+
+	tcp, tls time.Duration // of netConnected, see conn
 }
 
 type netKind uint8
@@ -119,6 +121,7 @@ func (l *netLoop) handle(e netEvent) {
 		if e.err != nil {
 			delete(l.conns, c)
 		}
+		c.tcp, c.tls = int64(e.tcp), int64(e.tls)
 		l.d.connected(c, now, e.err)
 	case netReceived:
 		c.rest = append(c.rest, e.in...)
@@ -145,7 +148,7 @@ func (l *netLoop) dial(c *conn) {
 	n := &netConn{of: c, wake: make(chan struct{}, 1), taken: make(chan []byte, 1)}
 	l.conns[c] = n
 	l.tasks.Go(func() {
-		nc, err := connect(context.Background(), l.plan, l.plan.Timeout)
+		nc, tcp, tls, err := connect(context.Background(), l.plan, l.plan.Timeout)
 		n.mu.Lock()
 		n.nc = nc
 		gone := n.gone
@@ -153,7 +156,7 @@ func (l *netLoop) dial(c *conn) {
 		if err == nil && gone {
 			nc.Close()
 		}
-		if !l.tell(netEvent{c: n, kind: netConnected, err: err}) || err != nil || gone {
+		if !l.tell(netEvent{c: n, kind: netConnected, err: err, tcp: tcp, tls: tls}) || err != nil || gone {
 			if nc != nil {
 				nc.Close()
 			}
@@ -164,21 +167,24 @@ func (l *netLoop) dial(c *conn) {
 	})
 }
 
-// connect makes a connection, and speaks TLS if the plan says so.
-func connect(ctx context.Context, plan *Plan, timeout time.Duration) (net.Conn, error) {
+// connect makes a connection, and speaks TLS if the plan says so. It returns how long TCP and the
+// handshake took; 0 = no TLS.
+func connect(ctx context.Context, plan *Plan, timeout time.Duration) (_ net.Conn, tcp, handshake time.Duration, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var d net.Dialer
+	began := time.Now()
 	nc, err := d.DialContext(ctx, plan.Network, plan.Address)
+	tcp = time.Since(began)
 	if err != nil || plan.TLS == nil {
-		return nc, err
+		return nc, tcp, 0, err
 	}
 	t := tls.Client(nc, plan.TLS)
 	if err := t.HandshakeContext(ctx); err != nil {
 		nc.Close()
-		return nil, &Failed{ClassTLS, err}
+		return nil, tcp, 0, &Failed{ClassTLS, err}
 	}
-	return t, nil
+	return t, tcp, max(time.Since(began)-tcp, 1), nil
 }
 
 // read1 reads one connection to its end.

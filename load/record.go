@@ -6,8 +6,8 @@ import (
 	"paddock/load/histogram"
 )
 
-// newInterval makes an interval to record in.
-func newInterval() *Interval {
+// NewInterval returns an empty interval to record in.
+func NewInterval() *Interval {
 	return &Interval{
 		Status:   map[uint16]int64{},
 		Response: histogram.New(), Service: histogram.New(), Lag: histogram.New(),
@@ -18,17 +18,28 @@ func newInterval() *Interval {
 // reset makes v empty, and keeps its memory.
 func (v *Interval) reset() {
 	for _, h := range v.histograms() {
-		h.Reset()
+		if *h != nil {
+			(*h).Reset()
+		}
 	}
 	clear(v.Status)
 	*v = Interval{
 		Status: v.Status, Threads: v.Threads[:0], Windows: v.Windows[:0],
-		Response: v.Response, Service: v.Service, Lag: v.Lag, Connect: v.Connect, FirstByte: v.FirstByte,
+		Response: v.Response, Service: v.Service, Lag: v.Lag, Connect: v.Connect, FirstByte: v.FirstByte, TCP: v.TCP, TLS: v.TLS,
 	}
 }
 
-func (v *Interval) histograms() [5]*histogram.Histogram {
-	return [...]*histogram.Histogram{v.Response, v.Service, v.Lag, v.Connect, v.FirstByte}
+// histograms are the histograms of an interval. Those of DNS, TCP and TLS may be nil.
+func (v *Interval) histograms() [8]**histogram.Histogram {
+	return [...]**histogram.Histogram{&v.Response, &v.Service, &v.Lag, &v.Connect, &v.FirstByte, &v.DNS, &v.TCP, &v.TLS}
+}
+
+// record counts a duration in ns in a histogram that may not be there yet.
+func record(h **histogram.Histogram, ns int64) {
+	if *h == nil {
+		*h = histogram.New()
+	}
+	(*h).Record(ns)
 }
 
 // Add counts all of o, which is another part of the same time (other threads), or a later
@@ -54,7 +65,13 @@ func (v *Interval) Add(o *Interval) {
 	}
 	from := o.histograms()
 	for i, h := range v.histograms() {
-		h.Add(from[i])
+		if *from[i] == nil {
+			continue
+		}
+		if *h == nil {
+			*h = histogram.New()
+		}
+		(*h).Add(*from[i])
 	}
 }
 

@@ -22,8 +22,12 @@ type Interval struct {
 	MaxInFlight               int64
 	Response, Service, Lag    *histogram.Histogram // of the answers, whatever their class, and of timeouts
 	Connect, FirstByte        *histogram.Histogram // making a connection; from the send to the answer's first byte. nil = not measured
-	Threads                   []ThreadUse
-	Windows                   []Window // that ended in it, of all threads; not in a run's total
+	// DNS, TCP and TLS are the parts of making a connection; nil = not measured. The name of the
+	// service is resolved once, before the run. An interval has TCP only if there is TLS: without,
+	// it is Connect, as which a run's total has it.
+	DNS, TCP, TLS *histogram.Histogram
+	Threads       []ThreadUse
+	Windows       []Window // that ended in it, of all threads; not in a run's total
 }
 
 // Observer is called with each interval when it is over, in order. The interval is valid until the
@@ -62,11 +66,14 @@ type Result struct {
 
 	Total      Interval // of the measured time and the grace
 	InTime     int64    // answers of ClassOK that came in the measured time
+	Targets    []Target // of the same time, by the plan's; nil = they are not told apart
 	Unanswered Unanswered
 	Samples    []Sample // of errors: the first of each class and text
 	PerConn    []int64  // answers by connection, for fairness
 	Machine    MachineUse
 	Stopped    bool // it was interrupted
+
+	Verdicts []Verdict // of the processes that made the run together; nil = it was one
 }
 
 // Unanswered holds the requests without an answer at the end of the run. Their response times are

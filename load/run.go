@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"paddock/load/histogram"
 )
 
 // probeTime is how long the first connection may take: a service that is not there is
@@ -33,7 +36,7 @@ func Run(ctx context.Context, plan Plan, observer Observer) (*Result, error) {
 	if err := plan.Check(); err != nil {
 		return nil, err
 	}
-	address, err := resolve(ctx, &plan)
+	address, dns, err := resolve(ctx, &plan)
 	if err != nil {
 		return nil, err
 	}
@@ -45,34 +48,60 @@ func Run(ctx context.Context, plan Plan, observer Observer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{plan: &plan, observer: observer, result: Result{Engine: kind, Began: time.Now()}}
+	r := &run{plan: &plan, observer: observer, dns: dns, result: Result{Engine: kind, Began: time.Now()}}
 	return r.do(ctx, e)
 }
 
-// resolve gives the address with the name resolved.
-func resolve(ctx context.Context, plan *Plan) (string, error) {
+// spinBefore is how long before the beginning of a run that has one the process stays awake.
+const spinBefore = 2 * time.Millisecond
+
+// begin waits until the run begins, and returns when that is. It does not wait longer than ctx.
+func (p *Plan) begin(ctx context.Context) time.Time {
+	if p.Begin.IsZero() {
+		return time.Now()
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Until(p.Begin) - spinBefore):
+	}
+	for time.Now().Before(p.Begin) {
+		if ctx.Err() != nil {
+			return time.Now()
+		}
+		runtime.Gosched()
+	}
+	return p.Begin
+}
+
+// resolve returns the address with the name resolved, and how long that took; nil = there is no
+// name.
+func resolve(ctx context.Context, plan *Plan) (_ string, took *histogram.Histogram, _ error) {
 	if plan.Network != "tcp" {
-		return plan.Address, nil
+		return plan.Address, nil, nil
 	}
 	host, port, err := net.SplitHostPort(plan.Address)
 	if err != nil {
-		return "", fmt.Errorf("load: %w", err)
+		return "", nil, fmt.Errorf("load: %w", err)
 	}
+	began := time.Now()
 	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil {
-		return "", &Failed{ClassDNS, err}
+		return "", nil, &Failed{ClassDNS, err}
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		record(&took, int64(time.Since(began)))
 	}
 	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	if err != nil {
-		return "", fmt.Errorf("load: %w", err)
+		return "", nil, fmt.Errorf("load: %w", err)
 	}
 	at := slices.IndexFunc(found, func(a net.IPAddr) bool { return a.IP.To4() != nil })
-	return (&net.TCPAddr{IP: found[max(at, 0)].IP, Zone: found[max(at, 0)].Zone, Port: number}).String(), nil
+	return (&net.TCPAddr{IP: found[max(at, 0)].IP, Zone: found[max(at, 0)].Zone, Port: number}).String(), took, nil
 }
 
 // probe connects once, and speaks TLS if the plan says so.
 func probe(ctx context.Context, plan *Plan) error {
-	c, err := connect(ctx, plan, min(probeTime, plan.Timeout))
+	c, _, _, err := connect(ctx, plan, min(probeTime, plan.Timeout))
 	if err != nil {
 		return &Failed{classOf(err, ClassConnect), err}
 	}
@@ -96,6 +125,7 @@ func newEngine(plan *Plan) (engine, Engine, error) {
 type run struct {
 	plan     *Plan
 	observer Observer
+	dns      *histogram.Histogram
 	result   Result
 	halt     atomic.Bool
 	sending  atomic.Int32 // threads
@@ -106,7 +136,7 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 	defer context.AfterFunc(ctx, func() { r.halt.Store(true) })()
 	r.sending.Store(int32(r.plan.Threads))
 	for i := range r.plan.Threads {
-		d := newDriver(newLoop(r.plan, nil, i, r.plan.Threads), &r.halt, &r.sending)
+		d := newDriver(newLoop(r.plan, nil, r.plan.Part.First+i, r.plan.threads()), &r.halt, &r.sending)
 		if r.plan.Listeners > 0 && d.listen == nil {
 			return nil, fmt.Errorf("load: %s has no listeners", r.plan.Codec.Name())
 		}
@@ -120,7 +150,7 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 	var (
 		threads sync.WaitGroup
 		errs    = make([]error, len(r.drivers))
-		clock   = clock{time.Now()}
+		clock   = clock{r.plan.begin(ctx)}
 	)
 	r.result.Began = clock.zero
 	if w, ok := r.observer.(Watcher); ok {
@@ -163,63 +193,21 @@ func roomFor(threads int) (undo func()) {
 
 // collect takes the intervals of all threads as they end, until there are no more.
 func (r *run) collect() {
-	merged, total := newInterval(), newInterval()
-	for {
-		merged.reset()
-		open := 0
+	merge := NewMerge(r.plan, r.observer, &r.result)
+	for open := true; open; merge.Next() {
+		open = false
 		for _, d := range r.drivers {
-			v, ok := <-d.results
-			if !ok {
-				continue
+			if v, ok := <-d.results; ok {
+				open = true
+				merge.Part(v)
+				d.spare <- v
 			}
-			if open++; open == 1 {
-				merged.Start, merged.Length = v.Start, v.Length
-			}
-			merged.Length = max(merged.Length, v.Start+v.Length-merged.Start)
-			merged.Add(v)
-			merged.InFlight += v.InFlight
-			merged.MaxInFlight += v.MaxInFlight
-			merged.Threads = append(merged.Threads, v.Threads...)
-			merged.Windows = append(merged.Windows, v.Windows...)
-			d.spare <- v
-		}
-		if open == 0 {
-			break
-		}
-		r.add(total, merged)
-		if r.observer != nil {
-			merged.InFlight /= float64(max(merged.Length, 1))
-			r.observer.Interval(merged)
 		}
 	}
-	if total.Length > 0 {
-		total.InFlight /= float64(total.Length)
-	}
-	r.result.Total = *total
-}
-
-// add counts an interval of the measured time.
-func (r *run) add(total, v *Interval) {
-	if v.Start < r.plan.Warmup {
-		r.result.Warmup += v.Length
-		return
-	}
-	if total.Length == 0 {
-		total.Start = v.Start
-	}
-	total.Add(v)
-	total.InFlight += v.InFlight
-	total.MaxInFlight = max(total.MaxInFlight, v.MaxInFlight)
-	total.Length += v.Length
-	if int64(v.Start) < r.plan.end() {
-		r.result.Elapsed += v.Length
-		r.result.InTime += v.Failed[ClassOK]
-		for i, u := range v.Threads {
-			if i == len(total.Threads) {
-				total.Threads = append(total.Threads, ThreadUse{})
-			}
-			total.Threads[i].add(u, 1)
-		}
+	merge.End()
+	total := &r.result.Total
+	if total.DNS = r.dns; r.plan.Network == "tcp" && r.plan.TLS == nil {
+		total.TCP = total.Connect
 	}
 }
 
@@ -232,6 +220,7 @@ func (r *run) conclude(now int64) {
 		r.result.Unanswered.Unsent += u.Unsent
 		r.result.Unanswered.Oldest = max(r.result.Unanswered.Oldest, u.Oldest)
 		all.merge(&d.samples)
+		r.result.Targets = mergeTargets(r.result.Targets, d.targets)
 		for _, c := range d.conns {
 			r.result.PerConn = append(r.result.PerConn, c.done)
 		}

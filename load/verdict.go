@@ -66,12 +66,28 @@ var (
 	scarceBounds = bounds{0.0001, 0.01}
 )
 
-// Judge gives the verdict of a run.
+// Judge gives the verdict of a run. One of several processes is as good as the worst of them.
 func Judge(p *Plan, r *Result) Verdict {
 	var l Verdict
 	if r.Total.Done == 0 {
 		l.judge("nothing-measured", 1, bounds{1, 1}, "no request was answered")
 	}
+	if r.Verdicts == nil {
+		l.judgeProcess(p, r)
+	}
+	for _, v := range r.Verdicts {
+		for _, m := range v.Measures {
+			l.judge(m.Name, m.Value, bounds{m.Amber, m.Red}, "%s", m.Text)
+		}
+	}
+	slices.SortStableFunc(l.Measures, func(a, b Measure) int {
+		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(b.Value/b.Red, a.Value/a.Red))
+	})
+	return l
+}
+
+// judgeProcess judges a run by what was measured in this process.
+func (l *Verdict) judgeProcess(p *Plan, r *Result) {
 	if p.Arrivals != nil || r.Total.Lag != nil && r.Total.Lag.Max() > 0 {
 		l.judgeLag(p, r)
 	}
@@ -80,10 +96,6 @@ func Judge(p *Plan, r *Result) Verdict {
 	}
 	l.judgeMachine(r)
 	l.judgeScarce(r)
-	slices.SortStableFunc(l.Measures, func(a, b Measure) int {
-		return cmp.Or(cmp.Compare(b.Level, a.Level), cmp.Compare(b.Value/b.Red, a.Value/a.Red))
-	})
-	return l
 }
 
 // judge adds a measure. Of those with one name the worst is kept: a run is as good as the

@@ -106,9 +106,16 @@ func run(args []string, c *console) int {
 	if len(args) == 0 {
 		return noCommand(parser, c.Stderr)
 	}
-	parsed, err := parser.Parse(args)
+	arguments, notes, err := lab.Arguments(args)
+	if err != nil {
+		return reportError(c.Stderr, err)
+	}
+	parsed, err := parser.Parse(arguments)
 	if err != nil {
 		return reportError(c.Stderr, withHint(err))
+	}
+	for _, note := range notes {
+		fmt.Fprintln(c.Stderr, note)
 	}
 	c.args, c.flags = args, root.globals
 	if _, err := c.Logger(); err != nil {

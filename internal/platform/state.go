@@ -67,7 +67,7 @@ func (p *Platform) openState(ctx context.Context) error {
 		cfg.Fences = views.New(p.catalog, p.book)
 		cfg.Run = events.NewEpoch()
 		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), cfg.Run)
-		p.pipeline, err = ingest.Open(cfg)
+		p.pipeline, err = ingest.Open(ctx, cfg)
 		return err
 	}
 	if cfg.Interval, err = p.cfg.Journal.Interval(); err != nil {
@@ -180,7 +180,7 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 		return err
 	}
 	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.ownJournal(), p.views, p.neededRecord, p.history
-	if p.pipeline, err = ingest.Open(*cfg); err != nil {
+	if p.pipeline, err = ingest.Open(ctx, *cfg); err != nil {
 		return err
 	}
 	p.events, err = events.OpenLog(p.cfg.Limits.Events, int64(p.cfg.Limits.EventBytes), p.journal)

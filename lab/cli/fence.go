@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"os"
 
 	"paddock/internal/platform/lookup"
 	"paddock/internal/process/version"
@@ -27,6 +28,7 @@ type fenceCmd struct {
 	Data    string   `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files: its point Features are asked for, and with --kind its set with the most fences (default the simulated city)."`
 	Parents string   `placeholder:"FILE" type:"path" help:"With --kind, GeoJSON file of areas by which city and city_bbox group fences (default the simulated city's boroughs; none for --data)."`
 	Bodies  string   `placeholder:"FILE" type:"path" help:"Ask for the lines of this file instead, a point Feature each."`
+	Write   string   `name:"write-bodies" type:"path" placeholder:"FILE" help:"Write the bodies to this file, a line each, and end: for other load generators."`
 	Set     string   `placeholder:"NAME" help:"Set to ask (over HTTP as URL says; over wire and the bus all of them)."`
 	Token   string   `placeholder:"TOKEN" help:"Token of the service; better given in the environment."`
 
@@ -47,6 +49,13 @@ Rates, objectives, files and exit codes are those of "paddock bench http".
 // Run asks one service, or one of each kind.
 func (b *fenceCmd) Run(ctx context.Context, c *Console) error {
 	switch {
+	case b.Write != "":
+		corpus, err := b.corpus()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Stdout, "%s: %d bodies, SHA-256 %s\n", b.Write, len(corpus.Bodies), corpus.Digest())
+		return os.WriteFile(b.Write, corpus.Text(), 0o644)
 	case (b.URL == "") == (len(b.Kinds) == 0):
 		return usagef("want either a URL or --kind")
 	case b.URL != "":

@@ -20,7 +20,8 @@ import (
 // httpCmd measures a service that speaks HTTP/1. docs/guides/bench-http.md is its
 // guide.
 type httpCmd struct {
-	URL string `arg:"" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}."`
+	URLs []string `arg:"" name:"url" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}. Several of one service are asked for in turns."`
+	URL  string   `kong:"-"` // the first
 
 	Method   string   `short:"m" placeholder:"METHOD" help:"Method (default GET, or POST with a body)."`
 	Header   []string `short:"H" sep:"none" placeholder:"\"NAME: VALUE\"" help:"Header field; once for each. It may have placeholders."`
@@ -57,12 +58,16 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 	if b.Z != 0 && b.Duration != 0 {
 		return usagef("-z and -d are the same: give one of them")
 	}
-	b.URL, b.Duration = http1.WithScheme(b.URL), cmp.Or(b.Duration, b.Z)
+	b.Duration = cmp.Or(b.Duration, b.Z)
+	for i, u := range b.URLs {
+		b.URLs[i] = http1.WithScheme(u)
+	}
+	b.URL = b.URLs[0]
 	plan, err := b.target()
 	if err != nil {
 		return usageError(err)
 	}
-	requests, err := b.requests(c)
+	requests, err := b.requests(c, &plan)
 	if err != nil {
 		return usageError(err)
 	}
@@ -128,8 +133,8 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// requests makes the requests to send.
-func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
+// requests makes the requests to send, and names their targets in the plan.
+func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) {
 	given := 0
 	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
 		if is {
@@ -138,6 +143,9 @@ func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
 	}
 	if given > 1 {
 		return nil, errors.New("--body, --body-file, --bodies and --targets exclude one another")
+	}
+	if len(b.URLs) > 1 && (b.BodyFile != "" || b.Bodies != "" || b.Targets != "") {
+		return nil, errors.New("--body-file, --bodies and --targets take one URL")
 	}
 	r := http1.Request{Method: b.Method, URL: b.URL, UserAgent: "paddock/" + version.Get().Version}
 	for _, text := range b.Header {
@@ -162,11 +170,35 @@ func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
 		}
 		return arena, arena.AddBodies(r, [][]byte{body})
 	case b.Targets != "":
-		return b.targets(r)
+		list, err := b.targets(r)
+		if err != nil {
+			return nil, err
+		}
+		return b.compile(list, plan)
 	case b.Body != nil:
 		r.Body = []byte(*b.Body)
 	}
-	return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
+	if len(b.URLs) == 1 {
+		return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
+	}
+	var list []http1.Request
+	for _, r.URL = range b.URLs {
+		to, secure, err := http1.Endpoint(r.URL)
+		if err != nil {
+			return nil, err
+		}
+		if to != plan.Address && b.Unix == "" || secure != (plan.TLS != nil) {
+			return nil, fmt.Errorf("%s is not of the service of %s: a run has one", r.URL, b.URL)
+		}
+		list = append(list, r)
+	}
+	return b.compile(list, plan)
+}
+
+// compile prepares requests whose targets are told apart.
+func (b *httpCmd) compile(list []http1.Request, plan *load.Plan) (http1.Requests, error) {
+	plan.Targets, _ = http1.TargetNames(list)
+	return http1.Compile(list, os.ReadFile, b.Seed)
 }
 
 // readBodies reads a file of bodies, and warns of carriage returns in it.
@@ -184,7 +216,7 @@ func readBodies(c *Console, path string) (*http1.Bodies, error) {
 }
 
 // targets are the requests of a file, all of the service of URL.
-func (b *httpCmd) targets(r http1.Request) (http1.Requests, error) {
+func (b *httpCmd) targets(r http1.Request) ([]http1.Request, error) {
 	f, err := os.Open(b.Targets)
 	if err != nil {
 		return nil, fmt.Errorf("--targets: %w", err)
@@ -201,13 +233,13 @@ func (b *httpCmd) targets(r http1.Request) (http1.Requests, error) {
 	if own, _, err := http1.Endpoint(b.URL); err != nil || own != of {
 		return nil, fmt.Errorf("--targets: they are of %s, and URL is of %s", of, own)
 	}
-	return http1.Compile(list, os.ReadFile, b.Seed)
+	return list, nil
 }
 
 // method returns the method for the report.
 func (b *httpCmd) method() string {
 	switch {
-	case b.Targets != "":
+	case b.Targets != "" || len(b.URLs) > 1:
 		return "targets of"
 	case b.Method != "":
 		return b.Method

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"os"
+	"path/filepath"
 	"time"
 
 	"paddock/lab/internal/gofence"
@@ -23,8 +26,11 @@ type profileCmd struct {
 	Warmup   time.Duration `placeholder:"DURATION" default:"1s" help:"How long the load runs before the profile (default ${default})."`
 	URL      string        `name:"url" placeholder:"URL" help:"Profile the server at this address, which runs with --profile, under the load that it has. With --bodies they are posted to URL, such as http://HOST:PORT/fence/NAME/search."`
 	Token    string        `placeholder:"TOKEN" help:"Token of the server at --url; better given in the environment."`
+	Out      string        `name:"profile-out" placeholder:"DIR" type:"path" help:"Write each profile to this directory, for \"go tool pprof\", and a page with their flame graphs."`
 	Buckets  string        `placeholder:"NAME=REGEXP;..." help:"Other columns: a sample counts for the first column that matches the root-most function that any does."`
 	JSON     bool          `name:"json" help:"Print the report as an object."`
+
+	flames []gofence.Flame
 }
 
 // Help says how to read the table.
@@ -32,7 +38,7 @@ func (*profileCmd) Help() string {
 	return `Each kind is a process of "paddock fence" of its own, under a closed loop of POST searches over loopback. Beneath its row stands that of the original, where it had that kind. Rows add up: each sample of the profile is in one column.
 
     paddock bench profile DIR --fence rtree,cellmap -d 30s
-    paddock bench profile --url http://127.0.0.1:8080 --json`
+    paddock bench profile --url http://127.0.0.1:8080/fence/NAME/search --bodies FILE --profile-out DIR`
 }
 
 // maxProfileConns keeps a typing error from taking every port of the machine.
@@ -58,7 +64,7 @@ func (b *profileCmd) Run(ctx context.Context, c *Console) error {
 		err = b.profileEach(ctx, c, buckets, variants, report)
 	}
 	if len(report.Rows) > 0 {
-		err = errors.Join(err, c.print(report, b.JSON))
+		err = errors.Join(err, c.print(report, b.JSON), b.writeFlames(report))
 	}
 	if ctx.Err() != nil {
 		return interruptedError(errors.New("interrupted"))
@@ -79,8 +85,6 @@ func (b *profileCmd) check() ([]gofence.Bucket, []gofence.Variant, error) {
 		return nil, nil, errors.New("--url is about a server that runs: DIR, --fence and --parents are its own")
 	case b.URL == "" && b.Token != "":
 		return nil, nil, errors.New("--token is about the server of --url")
-	case b.URL != "" && b.Bodies != "" && b.Token != "":
-		return nil, nil, errors.New("--bodies are posted without a token")
 	}
 	if u, err := url.Parse(b.URL); b.URL != "" && (err != nil || u.Scheme != "http" || u.Host == "") {
 		return nil, nil, fmt.Errorf("--url %q: want http://HOST:PORT", b.URL)
@@ -148,6 +152,34 @@ func (b *profileCmd) add(ctx context.Context, report *gofence.ProfileReport, nam
 	if shares.Samples == 0 {
 		return unmeasuredError(fmt.Errorf("%s: no sample in %v: the server was idle", name, b.Duration))
 	}
+	if b.Out != "" {
+		b.flames = append(b.flames, gofence.Flame{Name: name, Profile: run.Profile})
+		if err := writeTo(filepath.Join(b.Out, name+".pb.gz"), run.Profile.Write); err != nil {
+			return err
+		}
+	}
 	report.Rows = append(report.Rows, gofence.NewProfileRow(name, shares, requests, b.Duration, b.Buckets == ""))
 	return nil
+}
+
+// writeFlames writes the page of the profiles.
+func (b *profileCmd) writeFlames(report *gofence.ProfileReport) error {
+	if b.Out == "" {
+		return nil
+	}
+	return writeTo(filepath.Join(b.Out, "profiles.html"), func(w io.Writer) error {
+		return gofence.WriteFlames(w, report, b.flames)
+	})
+}
+
+// writeTo writes a file, and makes its directory.
+func writeTo(name string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -93,49 +92,35 @@ func (b *wireCmd) ownServer(ctx context.Context, c *Console) (addr, fingerprint 
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), "PADDOCK_WIRE_SERVE_TOKEN="+b.Token)
-	cmd.Stderr = c.Stderr
 	cmd.WaitDelay = serverStop
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return "", "", nil, err
 	}
-	stdout, err := cmd.StdoutPipe()
+	lines, take := process.Lines()
+	child, err := process.Spawn("the server of our own", cmd, process.Options{}, take, func(line []byte) { fmt.Fprintf(c.Stderr, "%s\n", line) })
 	if err != nil {
 		return "", "", nil, err
 	}
-	wait, err := process.Start(cmd, process.Options{})
-	if err != nil {
-		return "", "", nil, err
-	}
-	stop = func() error { return endServer(cmd, wait, stdin) }
-	line, err := firstLine(ctx, stdout)
+	stop = func() error { return endServer(child, stdin) }
+	line, err := child.Hear(ctx, serverStart, lines)
 	if err != nil {
 		return "", "", nil, errors.Join(fmt.Errorf("the server of our own did not start: %w", err), stop())
 	}
 	addr, fingerprint, _ = strings.Cut(line, " ")
-	fmt.Fprintf(c.Stderr, "no --addr: started a server as process %d on %s\n", cmd.Process.Pid, addr)
+	fmt.Fprintf(c.Stderr, "no --addr: started a server as process %d on %s\n", child.Pid(), addr)
 	return addr, fingerprint, stop, nil
 }
 
-// firstLine waits for one, for serverStart at most.
-func firstLine(ctx context.Context, r io.ReadCloser) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, serverStart)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { _ = r.Close() })()
-	line, err := bufio.NewReader(r).ReadString('\n')
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	return strings.TrimSpace(line), err
-}
-
 // endServer lets the server drain, and kills it if that takes too long.
-func endServer(cmd *exec.Cmd, wait func() error, stdin io.Closer) error {
+func endServer(child *process.Child, stdin io.Closer) error {
 	_ = stdin.Close()
-	timer := time.AfterFunc(serverStop, func() { _ = cmd.Process.Kill() })
+	timer := time.NewTimer(serverStop)
 	defer timer.Stop()
-	if err := wait(); err != nil {
-		return fmt.Errorf("the server of our own: %w", err)
+	select {
+	case <-child.Ended():
+		return child.ExitError()
+	case <-timer.C:
+		return errors.Join(fmt.Errorf("the server of our own is still there after %v", serverStop), child.Kill())
 	}
-	return nil
 }

@@ -30,6 +30,7 @@ type wireCmd struct {
 	Reconnect bool   `help:"When verifying, reconnect when a connection ends: the calls that this costs are listed, and are no failure of the run."`
 	Session   string `placeholder:"ID" help:"When verifying with --reconnect, name of the client, 32 hexadecimal digits: a process that begins under it takes over from the one before (default a random one)."`
 	Journal   string `type:"path" placeholder:"FILE" help:"When verifying, write each post that was acknowledged to this file."`
+	Compat    bool   `name:"original-compat" help:"Print the figures as gofast's perf does, which divides by whole seconds. A run of less than a second has none."`
 	Profile   string `type:"path" placeholder:"FILE" help:"Write a profile of the processor's time to this file, and that of a server of its own to FILE.server."`
 
 	loadFlags `kong:"embed,set='conns=1',set='depth=64',set='timeout=0s'"`
@@ -41,6 +42,8 @@ func (*wireCmd) Help() string {
 
 A run by --count fails if a call failed, if the server had fewer posts than were sent, or if a verified body was lost, changed or doubled. SIGINT ends a run with the report of what was measured until then.
 
+The flags of gofast's perf work in its form too: -do post -count 1000000. Those without a meaning here have a note each.
+
     paddock bench wire --do post --count 1000000 --routines 100 --batchsize 100 --payload 64
     paddock bench wire --do request --count 100000 --payload 64 --floor
     paddock bench wire --do request --rate "poisson 20000/s" -d 30s --slo "p99<2ms" --out DIR`
@@ -51,6 +54,9 @@ const progressEvery = 500 * time.Millisecond
 
 // Run makes the run and prints its report.
 func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
+	if b.Compat && (b.byLoad() || b.JSON) {
+		return usagef("--original-compat is about the text of runs by --count")
+	}
 	if b.byLoad() {
 		return b.makeLoad(ctx, c)
 	}
@@ -75,6 +81,9 @@ func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
 	report, err := b.measure(ctx, c, target, options)
 	if err != nil {
 		return err
+	}
+	if b.Compat {
+		return errors.Join(report.WriteOriginal(c.Stdout), report.Err())
 	}
 	return errors.Join(c.print(report, b.JSON), report.Err())
 }

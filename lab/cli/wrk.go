@@ -150,7 +150,7 @@ func (r *wrkRun) load(c *Console, header []http1.Field, plan *load.Plan) error {
 		return fmt.Errorf("--script: %w", err)
 	}
 	s, err := script.Load(r.o.Script, string(text), script.Options{
-		URL: r.o.URL, Args: r.o.Args, Header: header, Threads: plan.Threads, Inline: r.o.Inline, Seed: plan.Seed, Environ: c.Environ, Print: r.out,
+		URL: r.o.URL, Args: r.o.Args, Header: header, Threads: plan.Threads, Inline: r.o.Inline, Seed: plan.Seed, Print: r.out,
 	})
 	if errors.Is(err, script.ErrResponse) {
 		return fmt.Errorf("%w. --lua-inline runs it there, and is slow", err)

@@ -6,14 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-)
-
-// The resolution of the histogram: three digits from 1 ns to an hour. A longer time counts as an
-// hour there; mean and max are exact all the same.
-const (
-	longest = int64(time.Hour)
-	digits  = 3
+	"paddock/load/histogram"
 )
 
 // latency gathers the times of a run. Routines write to it through recorders.
@@ -21,14 +14,14 @@ type latency struct {
 	done atomic.Int64 // operations, for the progress of the run
 
 	mu   sync.Mutex
-	hist *hdr.Histogram
+	hist *histogram.Histogram
 	n    float64 // calls timed
 	mean float64 // ns
 	m2   float64 // sum of the squared distances from the mean, ns²
 	max  int64   // ns
 }
 
-func newLatency() *latency { return &latency{hist: hdr.New(1, longest, digits)} }
+func newLatency() *latency { return &latency{hist: histogram.New()} }
 
 // sample is the time of a call, which counts for so many.
 type sample struct {
@@ -104,8 +97,7 @@ func (l *latency) add(samples []sample) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range samples {
-		// The value is within the range, so this cannot fail.
-		_ = l.hist.RecordValues(min(max(s.ns, 0), longest), int64(s.weight))
+		l.hist.RecordN(s.ns, uint64(s.weight))
 		// Mean and variance of a weighted sequence (Welford 1962, West 1979).
 		w := float64(s.weight)
 		l.n += w
@@ -136,18 +128,14 @@ type Latency struct {
 func (l *latency) summary(of string) Latency {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Latency{Of: of, N: l.hist.TotalCount(), Mean: l.mean, Max: l.max}
+	s := Latency{Of: of, N: int64(l.hist.Count()), Mean: l.mean, Max: l.max}
 	if s.N == 0 {
 		return s
 	}
 	s.Var = l.m2 / l.n
 	s.SD = math.Sqrt(s.Var)
-	for _, p := range []struct {
-		to      *int64
-		percent float64
-	}{{&s.P50, 50}, {&s.P90, 90}, {&s.P99, 99}, {&s.P999, 99.9}, {&s.P9999, 99.99}} {
-		// The histogram answers with the upper end of a bucket.
-		*p.to = min(l.hist.ValueAtPercentile(p.percent), l.max)
+	for to, q := range map[*int64]float64{&s.P50: 0.5, &s.P90: 0.9, &s.P99: 0.99, &s.P999: 0.999, &s.P9999: 0.9999} {
+		*to = int64(l.hist.Quantile(q))
 	}
 	return s
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"paddock/lab/process"
 	"paddock/wire"
 )
 
@@ -308,7 +310,8 @@ type Usage struct {
 func usage() Usage {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/tiny/allocs:objects"}}
 	metrics.Read(s)
-	return Usage{CPU: cpuTime(), Allocs: s[0].Value.Uint64() + s[1].Value.Uint64()}
+	cpu, _ := process.CPU(os.Getpid()) // 0 where it is not known
+	return Usage{CPU: cpu, Allocs: s[0].Value.Uint64() + s[1].Value.Uint64()}
 }
 
 func (u Usage) since(before Usage) Usage {

@@ -98,6 +98,38 @@ func (c *Child) Await(ctx context.Context, within time.Duration, ready func(cont
 	}
 }
 
+// Hear waits for the next text of a channel that the functions of Spawn fill. It fails when the
+// process ends and has said no more, or after a duration.
+func (c *Child) Hear(ctx context.Context, within time.Duration, texts <-chan string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	select {
+	case text := <-texts:
+		return text, nil
+	case <-c.ended:
+	case <-ctx.Done():
+		return "", fmt.Errorf("%s is not ready: %w", c.name, ctx.Err())
+	}
+	select {
+	case text := <-texts: // the last of its output
+		return text, nil
+	default:
+		return "", c.Failure()
+	}
+}
+
+// Lines returns a channel with room for some lines, and a function for Spawn that puts lines there.
+// A line that no longer has room is dropped.
+func Lines() (lines chan string, take func(line []byte)) {
+	lines = make(chan string, 16)
+	return lines, func(line []byte) {
+		select {
+		case lines <- string(line):
+		default:
+		}
+	}
+}
+
 // Dials returns a function for Await that succeeds when an address accepts a connection.
 func Dials(address string) func(context.Context) error {
 	return func(ctx context.Context) error {

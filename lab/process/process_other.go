@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // endWithParent does nothing: there is no such signal. Children that follow see the end of the
@@ -16,7 +17,10 @@ func endWithParent(*exec.Cmd, bool) {}
 // parentDeath returns a channel with room for one value.
 func parentDeath() chan os.Signal { return make(chan os.Signal, 1) }
 
+var errUse = fmt.Errorf("the use of a process is read from Linux's /proc: %w", errors.ErrUnsupported)
+
 // Read is not there.
-func Read(int) (Use, error) {
-	return Use{}, fmt.Errorf("the use of a process is read from Linux's /proc: %w", errors.ErrUnsupported)
-}
+func Read(int) (Use, error) { return Use{}, errUse }
+
+// CPU is not there.
+func CPU(int) (time.Duration, error) { return 0, errUse }

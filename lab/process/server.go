@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"os/exec"
 	"strings"
@@ -49,34 +48,27 @@ func StartBus(ctx context.Context, program string, args ...string) (*Server, err
 func startServer(ctx context.Context, program, name string, args []string) (*Server, error) {
 	cmd := exec.Command(program, append([]string{name, "--log-level", "info", "--log-format", "json", "--port", "0"}, args...)...)
 	cmd.Env = Environment()
-	listens := make(chan string, 1)
+	listens, take := Lines()
 	began := time.Now()
 	child, err := Spawn("paddock "+name, cmd, Options{Follows: true}, nil, func(line []byte) {
 		if url := listening(line); url != "" {
-			select {
-			case listens <- url:
-			default: // the first one counts
-			}
+			take([]byte(url))
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{child: child}
-	timer := time.NewTimer(serverStart)
-	defer timer.Stop()
-	select {
-	case s.URL = <-listens:
-		s.Started = time.Since(began)
-		return s, nil
-	case <-child.Ended():
-		return nil, child.Failure()
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-timer.C:
-		err = fmt.Errorf("paddock %s does not listen after %v", name, serverStart)
+	if s.URL, err = child.Hear(ctx, serverStart, listens); err != nil {
+		select {
+		case <-child.Ended():
+			return nil, err
+		default:
+			return nil, errors.Join(err, s.Stop())
+		}
 	}
-	return nil, errors.Join(err, s.Stop())
+	s.Started = time.Since(began)
+	return s, nil
 }
 
 // listening gives where the server listens, if a line of its log says so.

@@ -13,6 +13,7 @@ type place struct {
 	begin, end int
 	head       int32
 	form       Form
+	target     uint16
 }
 
 // Add appends a request.
@@ -23,7 +24,7 @@ func (a *Arena) Add(r *Request) error {
 		return err
 	}
 	a.bytes = bytes
-	a.messages = append(a.messages, place{begin, len(bytes), int32(head), form})
+	a.messages = append(a.messages, place{begin, len(bytes), int32(head), form, 0})
 	return nil
 }
 
@@ -66,7 +67,7 @@ func (a *Arena) Make(k int64) (Message, error) {
 		return Message{}, errNoRequests
 	}
 	m := &a.messages[remainder(uint64(k), uint64(len(a.messages)))]
-	return Message{a.bytes[m.begin:m.end:m.end], int(m.head), m.form}, nil
+	return Message{a.bytes[m.begin:m.end:m.end], int(m.head), m.form, m.target}, nil
 }
 
 // remainder is k mod n, for n > 0. To divide takes long with 64 bits, and few runs need them.

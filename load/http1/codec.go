@@ -70,9 +70,10 @@ type Pauser interface {
 
 // Message is a request as it is sent.
 type Message struct {
-	Bytes []byte
-	Head  int // how many of them are the head
-	Form  Form
+	Bytes  []byte
+	Head   int // how many of them are the head
+	Form   Form
+	Target uint16 // see load.Request
 }
 
 // Form holds the properties of a request that determine how its answer is read.

@@ -46,7 +46,7 @@ func (s *session) Request(r *load.Request) error {
 		m = s.splice(m)
 	}
 	s.asked.put(m.Form)
-	r.Bytes = m.Bytes
+	r.Bytes, r.Target = m.Bytes, m.Target
 	return nil
 }
 
@@ -56,7 +56,7 @@ func (t *thread) splice(m Message) Message {
 	t.spliced = append(t.spliced[:0], m.Bytes[:head]...)
 	t.spliced = append(t.spliced, "Connection: close\r\n"...)
 	t.spliced = append(t.spliced, m.Bytes[head:]...)
-	return Message{t.spliced, m.Head + len("Connection: close\r\n"), m.Form | Close}
+	return Message{t.spliced, m.Head + len("Connection: close\r\n"), m.Form | Close, m.Target}
 }
 
 // Receive implements load.Session.

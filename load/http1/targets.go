@@ -52,6 +52,31 @@ func ReadTargets(in io.Reader, r Request, files Files) ([]Request, error) {
 	return t.list, nil
 }
 
+// namedTargets bounds how many targets of a list have names of their own.
+const namedTargets = 64
+
+// TargetNames returns the names of the targets of a list, which are method and URL as they are
+// written, and for each request which of them it is of. Behind the first 64 all are "others".
+func TargetNames(list []Request) (names []string, of []uint16) {
+	known := map[string]uint16{}
+	for i := range list {
+		name := list[i].method() + " " + list[i].URL
+		k, ok := known[name]
+		switch {
+		case ok:
+		case len(names) < namedTargets:
+			k = uint16(len(names))
+			names, known[name] = append(names, name), k
+		default:
+			if k = namedTargets; len(names) == namedTargets {
+				names = append(names, "others")
+			}
+		}
+		of = append(of, k)
+	}
+	return names, of
+}
+
 // targets is a file of targets that is being read.
 type targets struct {
 	usual   Request

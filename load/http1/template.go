@@ -22,12 +22,14 @@ func Compile(list []Request, files Files, seed uint64) (Requests, error) {
 	if len(list) == 0 {
 		return nil, errNoRequests
 	}
+	_, targets := TargetNames(list)
 	if !slices.ContainsFunc(list, hasPlaceholder) {
 		a := &Arena{}
 		for i := range list {
 			if err := a.Add(&list[i]); err != nil {
 				return nil, err
 			}
+			a.messages[i].target = targets[i]
 		}
 		return a, nil
 	}
@@ -38,6 +40,7 @@ func Compile(list []Request, files Files, seed uint64) (Requests, error) {
 		if err != nil {
 			return nil, fmt.Errorf("http1: request %d: %w", i+1, err)
 		}
+		one.target = targets[i]
 		t.list = append(t.list, one)
 	}
 	return t, nil
@@ -57,6 +60,7 @@ type template struct {
 	head, body []piece
 	sized      bool // head ends before the digits of Content-Length
 	form       Form
+	target     uint16
 }
 
 // piece is text, followed by the value of a placeholder.
@@ -84,7 +88,7 @@ func (s *templateSource) Make(k int64) (Message, error) {
 	}
 	head := len(s.out)
 	s.out = append(s.out, s.body...)
-	return Message{s.out, head, t.form}, nil
+	return Message{s.out, head, t.form, t.target}, nil
 }
 
 // put appends pieces for request number k.

@@ -84,7 +84,7 @@ func newSource(t testing.TB, j journal.Journal, fences ...fence.Fence) *source {
 	kept, err := views.Open(views.Options{Catalog: catalog, Journal: j})
 	ok(t, err)
 	s := &source{TB: t, j: j}
-	p, err := ingest.Open(ingest.Config{
+	p, err := ingest.Open(t.Context(), ingest.Config{
 		Journal: j, Fences: kept, Track: track.Options{Initial: track.InitialEnter}, Needed: s.needed, Follower: s,
 	})
 	ok(t, err)

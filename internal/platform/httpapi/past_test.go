@@ -31,7 +31,7 @@ func withPast(t *testing.T) *history.History {
 	log := journal.NewMemory()
 	fences, err := views.Open(views.Options{Catalog: catalog, Journal: log})
 	must(t, err)
-	p, err := ingest.Open(ingest.Config{Journal: log, Fences: fences, Track: track.Options{Initial: track.InitialEnter}})
+	p, err := ingest.Open(t.Context(), ingest.Config{Journal: log, Fences: fences, Track: track.Options{Initial: track.InitialEnter}})
 	must(t, err)
 	p.Start(logOnly{events.NewLog(1000, 1<<20, "run1")})
 	b := &ingest.Batch{}

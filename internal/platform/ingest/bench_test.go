@@ -45,7 +45,7 @@ func BenchmarkSubmit(b *testing.B) {
 				}
 			}
 			config.Journal = log
-			p, err := Open(config)
+			p, err := Open(b.Context(), config)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -176,11 +176,12 @@ func New(cfg Config) *Pipeline {
 }
 
 // Open returns a pipeline with the state that its journal holds. It does not run yet: the publisher
-// may depend on the events that Open has added to the journal.
-func Open(cfg Config) (*Pipeline, error) {
+// may depend on the events that Open has added to the journal. Once ctx ends, Open returns its
+// error, and what it has added stays.
+func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := build(cfg)
 	if cfg.Journal != nil {
-		if err := p.restore(); err != nil {
+		if err := p.restore(ctx); err != nil {
 			return nil, err
 		}
 	}

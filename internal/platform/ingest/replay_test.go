@@ -44,7 +44,7 @@ func openWith(t testing.TB, config Config, log journal.Journal, fill func(*fence
 	}
 	config.Journal, config.Fences = log, fences
 	p := build(config)
-	if err := p.restore(); err != nil {
+	if err := p.restore(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return p, catalog
@@ -207,6 +207,46 @@ func verified(t *testing.T, config Config, log journal.Journal) (Verified, error
 	}
 	config.Journal, config.Fences, config.Track = log, fences, track.Options{}
 	return Verify(config, nil)
+}
+
+// stopping is a journal that calls stop before its second record.
+type stopping struct {
+	*journal.Memory
+	stop func()
+}
+
+func (s stopping) Records(from uint64, f func(uint64, []byte) error) error {
+	return s.Memory.Records(from, func(n uint64, b []byte) error {
+		if n == from+1 {
+			s.stop()
+		}
+		return f(n, b)
+	})
+}
+
+// A stop ends the restoring of a state, and the next start restores all of it.
+func TestOpenIsStopped(t *testing.T) {
+	log := journal.NewMemory()
+	p, _ := openOn(t, Config{}, log, nil)
+	p.Start(discard{})
+	for n := range 50 {
+		submit(t, p, &Batch{Positions: []track.Position{fix(fmt.Sprint("v", n), n)}})
+	}
+	want := states(t, p)
+	// As a crash leaves it: no state is saved.
+	fences, err := views.Open(views.Options{Catalog: &fence.Catalog{}, Journal: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	if _, err := Open(ctx, Config{Journal: stopping{log, stop}, Fences: fences}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the stop was ignored: %v", err)
+	}
+	again, _ := openOn(t, Config{}, log, nil)
+	if got := states(t, again); !reflect.DeepEqual(got, want) {
+		t.Error("the next start has another state")
+	}
+	p.Close(context.Background())
 }
 
 // altered is a journal that shows other contents than it has.

@@ -70,7 +70,7 @@ func (m *member) open(t *testing.T, r *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Pipeline, err = Open(Config{
+	m.Pipeline, err = Open(t.Context(), Config{
 		Workers: 1 + r.IntN(3), Track: track.Options{TTL: time.Duration(1+r.IntN(3)) * time.Minute, Initial: track.InitialEnter},
 		CheckpointEvery: 10, Journal: m.journal, Fences: fences, Replica: true,
 		Append: func(record []byte) (uint64, error) {
@@ -248,5 +248,17 @@ func TestAReplicaRefuses(t *testing.T) {
 	}
 	if err := a.Replicate(1, log.records[0]); err != nil {
 		t.Error(err)
+	}
+}
+
+// The first records of a leader, which hold no view, give the same states again.
+func TestVerifyWithoutView(t *testing.T) {
+	m := newMember(t, &sharedLog{}, rand.New(rand.NewPCG(1, 2)))
+	m.Lead()
+	for n := range 20 {
+		submit(t, m.Pipeline, &Batch{Positions: []track.Position{fix(fmt.Sprint("v", n%3), n)}})
+	}
+	if v := verify(t, Config{}, m.journal); v.Checkpoints == 0 {
+		t.Errorf("no state was compared: %+v", v)
 	}
 }

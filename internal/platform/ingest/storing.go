@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -213,12 +214,16 @@ func (p *Pipeline) saveAll() {
 
 // restore brings the state to the end of the journal: from the checkpoints, and by applying later
 // records again. Results that a crash has taken are committed.
-func (p *Pipeline) restore() error {
+func (p *Pipeline) restore(ctx context.Context) error {
 	s := &p.folding.store
 	var next [subjects.Partitions]uint64 // record from which on the partition applies
 	oldest, newest := p.cfg.Journal.Bounds()
 	var failures [subjects.Partitions]error
-	p.each(spreadFrom, func(q int) { next[q], failures[q] = p.loadNewest(q, oldest) })
+	p.each(spreadFrom, func(q int) {
+		if failures[q] = ctx.Err(); failures[q] == nil {
+			next[q], failures[q] = p.loadNewest(q, oldest)
+		}
+	})
 	if err := errors.Join(failures[:]...); err != nil {
 		return err
 	}
@@ -234,7 +239,7 @@ func (p *Pipeline) restore() error {
 	from = min(from, sessionsFrom)
 	s.replaying = true
 	err = parsedRecords(p.cfg.Journal, from, func(number uint64, in *input) error {
-		if err := p.replay(number, in, &next); err != nil {
+		if err := errors.Join(ctx.Err(), p.replay(number, in, &next)); err != nil {
 			return err
 		}
 		if number >= sessionsFrom {
@@ -250,8 +255,14 @@ func (p *Pipeline) restore() error {
 	if err != nil {
 		return err
 	}
+	if err := p.cfg.Fences.Adopt(s.view); err != nil {
+		return err
+	}
+	if first, id := p.cfg.Fences.View(); id == nil { // no record holds it: a leader begins with it too
+		p.seen.Store(first)
+	}
 	p.making.view, p.making.options = p.seen.Load(), s.options
-	return p.cfg.Fences.Adopt(s.view)
+	return nil
 }
 
 // parsedAhead is the number of records that are parsed while one is applied.

@@ -82,15 +82,20 @@ type verifier struct {
 	from  uint64                      // the least of them
 	whole uint64                      // the greatest of them: events are compared from it on
 	next  func() (journal.Piece, error, bool)
+	saved map[uint64][]int // partitions whose state was saved after a record, by its number
 }
 
 // begin loads the older checkpoints.
 func (v *verifier) begin() error {
 	oldest, _ := v.log.Bounds()
+	v.saved = map[uint64][]int{}
 	for q := range v.p.partitions {
 		states, err := v.log.Checkpoints(q)
 		if err != nil {
 			return err
+		}
+		for _, c := range states {
+			v.saved[c.Number] = append(v.saved[c.Number], q)
 		}
 		v.first[q] = 1
 		if oldest > 1 {
@@ -200,26 +205,25 @@ func (v *verifier) same(q int, computed, stored []byte) (bool, error) {
 
 // checkpoints compares the states of partitions that were saved after a record.
 func (v *verifier) checkpoints(number uint64) error {
-	for q := range v.p.partitions {
+	for _, q := range v.saved[number] {
+		if v.first[q] > number {
+			continue
+		}
 		states, err := v.log.Checkpoints(q)
 		if err != nil {
 			return err
 		}
-		for _, c := range states {
-			if c.Number != number || v.first[q] > number {
-				continue
-			}
-			state, err := v.p.export(q)
-			if err != nil {
-				return err
-			}
-			if same, err := v.same(q, state, c.State); err != nil {
-				return err
-			} else if !same {
-				return fmt.Errorf("%w: the state of partition %d after record %d", ErrDiffers, q, number)
-			}
-			v.found.Checkpoints++
+		i := slices.IndexFunc(states, func(c journal.Checkpoint) bool { return c.Number == number })
+		state, err := v.p.export(q)
+		if err != nil {
+			return err
 		}
+		if same, err := v.same(q, state, states[i].State); err != nil {
+			return err
+		} else if !same {
+			return fmt.Errorf("%w: the state of partition %d after record %d", ErrDiffers, q, number)
+		}
+		v.found.Checkpoints++
 	}
 	return nil
 }

@@ -223,7 +223,7 @@ func (v *Views) Adopt(id []byte) error {
 		defer s.forget() // Follow goes on with what is decoded
 	}
 	if len(id) == 0 && s.Replicated {
-		return nil // the first leader stores a view
+		return nil // a leader stores a view once there is a set or a rule
 	}
 	if len(id) == 0 {
 		c := v.build(v.current.Load())

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"paddock/internal/platform/position"
 	"paddock/internal/platform/subjects"
+	natscodec "paddock/lab/internal/codec/nats"
 )
 
 // Bus publishes a message for each position, whose fleet and id must be tokens of a subject. The
@@ -21,19 +21,12 @@ import (
 // with it the earlier ones.
 func (s *Sender) Bus(ctx context.Context, address string, fleets []*Fleet, l Load) (Window, error) {
 	return s.feed(ctx, func(ctx context.Context, lane int) (connection, error) {
-		c, err := dialPlain(ctx, address)
+		inbox := fmt.Sprintf("_INBOX.bench.%d", lane)
+		nc, in, err := natscodec.Dial(ctx, address, natscodec.Login{}, "SUB "+inbox+" 1\r\n")
 		if err != nil {
 			return nil, err
 		}
-		b := &busConn{plainConn: c, inbox: fmt.Sprintf("_INBOX.bench.%d", lane)}
-		hello := fmt.Sprintf("CONNECT {\"verbose\":false,\"pedantic\":false,\"name\":%q,\"lang\":\"go\",\"version\":\"1\",\"protocol\":1}\r\nSUB %s 1\r\nPING\r\n", s.Agent, b.inbox)
-		if err = b.write([]byte(hello)); err == nil {
-			err = b.awaitPong()
-		}
-		if err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-		return b, nil
+		return &busConn{plainConn: newPlain(ctx, nc, in), inbox: inbox}, nil
 	}, s.Window, fleets, l)
 }
 
@@ -70,15 +63,6 @@ func (c *busConn) encode(positions []position.Position) error {
 }
 
 func (c *busConn) post(context.Context) (uint64, error) { return 0, c.write(c.out) }
-
-// awaitPong reads up to the answer to PING.
-func (c *busConn) awaitPong() error {
-	for {
-		if line, err := c.line(); err != nil || line == "PONG" {
-			return err
-		}
-	}
-}
 
 // await reads one answer.
 func (c *busConn) await(context.Context, batch) error {

@@ -34,7 +34,11 @@ func dialPlain(ctx context.Context, address string) (*plainConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plainConn{c, bufio.NewReaderSize(c, 64<<10), context.AfterFunc(ctx, func() { _ = c.Close() })}, nil
+	return newPlain(ctx, c, bufio.NewReaderSize(c, 64<<10)), nil
+}
+
+func newPlain(ctx context.Context, c net.Conn, in *bufio.Reader) *plainConn {
+	return &plainConn{c, in, context.AfterFunc(ctx, func() { _ = c.Close() })}
 }
 
 func (c *plainConn) Close() error {

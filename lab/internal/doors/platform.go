@@ -44,7 +44,7 @@ type Platform struct {
 	HTTP, Wire, Bus string        // host:port
 	Restored        chan Restored // holds one
 
-	ready chan struct{}
+	ready chan string // holds one
 }
 
 // Restored is the log line of a start.
@@ -56,7 +56,7 @@ type Restored struct {
 
 // Launch starts a platform, without waiting for it. data is a directory, or "off".
 func (s *Service) Launch(data, listen string, args ...string) (*Platform, error) {
-	p := &Platform{Begun: time.Now(), ready: make(chan struct{}), Restored: make(chan Restored, 1)}
+	p := &Platform{Begun: time.Now(), ready: make(chan string, 1), Restored: make(chan Restored, 1)}
 	if s.Sets != "" {
 		args = append(args, "--sets", s.Sets)
 	}
@@ -83,7 +83,7 @@ func (p *Platform) output(line []byte) {
 		p.Bus = strings.TrimPrefix(rest, "nats://")
 	case "Wire":
 		p.Wire = rest
-		close(p.ready)
+		p.ready <- rest
 	}
 }
 
@@ -101,27 +101,13 @@ func (p *Platform) log(line []byte) {
 	}
 }
 
-// wait returns when the platform serves.
-func (p *Platform) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, StartWithin)
-	defer cancel()
-	select {
-	case <-p.ready:
-		return nil
-	case <-p.Ended():
-		return p.Failure()
-	case <-ctx.Done():
-		return fmt.Errorf("paddock up does not serve: %w", ctx.Err())
-	}
-}
-
 // Start starts a platform and waits for it.
 func (s *Service) Start(ctx context.Context, data string, args ...string) (*Platform, error) {
 	p, err := s.Launch(data, anyPort, args...)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.wait(ctx); err != nil {
+	if _, err := p.Hear(ctx, StartWithin, p.ready); err != nil {
 		return nil, errors.Join(err, p.End(ctx))
 	}
 	return p, nil

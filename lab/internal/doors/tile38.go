@@ -11,11 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"paddock/fence"
 	"paddock/internal/platform/position"
-	"paddock/internal/process/lifecycle"
 	"paddock/lab/process"
 )
 
@@ -79,19 +77,12 @@ func StartPeer(ctx context.Context, program, root, sets, endpoint string, kept b
 
 // prepare waits for the peer, and gives it the fences.
 func (p *Peer) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, StartWithin)
-	defer cancel()
-	c, err := p.dial(ctx)
-	for err != nil {
-		select {
-		case <-p.Ended():
-			return p.Failure()
-		default:
-		}
-		if err := lifecycle.Sleep(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("%s does not listen: %w", PeerName, err)
-		}
-		c, err = p.dial(ctx)
+	var c *redis
+	if err := p.Await(ctx, StartWithin, func(ctx context.Context) (err error) {
+		c, err = p.dial(context.WithoutCancel(ctx))
+		return err
+	}); err != nil {
+		return err
 	}
 	defer c.Close()
 	return p.setFences(c)

@@ -23,28 +23,29 @@ const forever = time.Hour
 // ProfileRun is one profile of a server, under our load or under whatever it has.
 type ProfileRun struct {
 	URL      string   // of the server; with bodies, where they are posted: http://host:port/path
-	Token    string   // of the profile's request; "" without
+	Token    string   // of the server; "" without
 	Bodies   [][]byte // posted while the profile is taken; none: another program makes the load
 	Conns    int      // that post
 	Warmup   time.Duration
 	Duration time.Duration // of the profile, whole seconds
 	Buckets  []Bucket
+
+	Profile *profile.Profile // that Take has taken
 }
 
 // Take runs the load, takes the profile and divides it. requests is how many were
 // answered in Duration, at the rate over the whole of the profile's request; 0
 // without bodies.
 func (r *ProfileRun) Take(ctx context.Context) (s Shares, requests int64, err error) {
-	var p *profile.Profile
 	if len(r.Bodies) == 0 {
-		p, err = r.fetch(ctx)
+		r.Profile, err = r.fetch(ctx)
 	} else {
-		p, requests, err = r.underLoad(ctx)
+		r.Profile, requests, err = r.underLoad(ctx)
 	}
 	if err != nil {
 		return s, 0, err
 	}
-	s, err = Attribute(p, r.Buckets)
+	s, err = Attribute(r.Profile, r.Buckets)
 	return s, requests, err
 }
 
@@ -96,7 +97,9 @@ func (r *ProfileRun) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Content-Type", "application/json")
+	for _, f := range r.header() {
+		request.Header.Set(f.Name, f.Value)
+	}
 	response, err := client.Do(request)
 	if err != nil {
 		return err
@@ -109,6 +112,15 @@ func (r *ProfileRun) try(ctx context.Context) error {
 	return nil
 }
 
+// header returns the fields of a posted request.
+func (r *ProfileRun) header() []http1.Field {
+	fields := []http1.Field{{Name: "Content-Type", Value: "application/json"}}
+	if r.Token != "" {
+		fields = append(fields, http1.Field{Name: "Authorization", Value: "Bearer " + r.Token})
+	}
+	return fields
+}
+
 // plan is a closed run without an end.
 func (r *ProfileRun) plan(each func(int) func(*load.Outcome)) (load.Plan, error) {
 	address, _, err := http1.Endpoint(r.URL)
@@ -116,7 +128,7 @@ func (r *ProfileRun) plan(each func(int) func(*load.Outcome)) (load.Plan, error)
 		return load.Plan{}, err
 	}
 	requests := &http1.Arena{}
-	request := http1.Request{URL: r.URL, Header: []http1.Field{{Name: "Content-Type", Value: "application/json"}}}
+	request := http1.Request{URL: r.URL, Header: r.header()}
 	plan := load.Plan{Address: address, Codec: &http1.Codec{Requests: requests}, Conns: r.Conns, Duration: forever, Each: each}
 	return plan, requests.AddBodies(request, r.Bodies)
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/pprof"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,5 +44,29 @@ func TestProfileRunFails(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// The token goes with the posted requests and with that for the profile.
+func TestProfileRunWithToken(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /set", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sesame" {
+			http.Error(w, "no token", http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	run := gofence.ProfileRun{URL: server.URL + "/set", Token: "sesame", Bodies: [][]byte{[]byte("a")}, Conns: 2, Duration: time.Second, Buckets: gofence.FenceBuckets()}
+	shares, requests, err := run.Take(t.Context())
+	if err != nil || requests == 0 || shares.Samples == 0 || run.Profile == nil {
+		t.Errorf("%d requests, %d samples, %v", requests, shares.Samples, err)
+	}
+	run.Token = ""
+	if _, _, err := run.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "answer 401") {
+		t.Errorf("without a token: %v", err)
 	}
 }

@@ -70,17 +70,15 @@ func RunAb(ctx context.Context, program, url string, requests, conns int, keepAl
 	if err != nil {
 		return nil, err
 	}
-	return t.ab()
+	return ReadAb(t.all)
 }
 
 // ReadAb reads the text of ab. Its times are whole milliseconds, but for the mean latency: that is
 // the time of the run by the requests of a connection, and not measured.
-func ReadAb(stdout string) (*Figures, error) { return newText(Ab, stdout).ab() }
-
-func (t *text) ab() (*Figures, error) {
-	var f Figures
+func ReadAb(stdout string) (*Figures, error) {
+	t, f := newText(Ab, stdout), Figures{}
 	var ms, low, median int64
-	t.need("Time taken for tests:", "%v", seconds(&f.Elapsed))
+	t.need("Time taken for tests:", "%v", times(&f.Elapsed, time.Second))
 	t.need("Complete requests:", "%d", &f.Requests)
 	t.need("Failed requests:", "%d", &f.Failed)
 	t.look("Non-2xx responses:", "%d", &f.NonSuccess)

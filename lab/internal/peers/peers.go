@@ -39,7 +39,7 @@ var origin = map[string]string{
 	Gofence:    "build github.com/buckhx/gofence as gofence",
 	Goab:       "build goab.go of github.com/natodemon/GoBench as goab",
 	GoHTTP:     "build httpserver.go of github.com/natodemon/GoHTTP as gohttp",
-	Koding:     "build a program on github.com/koding/tunnel that takes the arguments of docs/guides/measuring.md",
+	Koding:     "build a program on the library github.com/koding/tunnel that is called as server ADDR HOST TOKEN and client ADDR TARGET TOKEN",
 	NATSServer: "install Debian's package nats-server",
 	Nginx:      "install Debian's package nginx",
 	Tunnel:     "build cmd/tunnel of github.com/mmatczuk/go-http-tunnel",
@@ -63,9 +63,15 @@ func Check(given map[string]string) error {
 	return nil
 }
 
+// missing is the sentence about a program that is not there. It is [errors.ErrUnsupported].
+type missing string
+
+func (m missing) Error() string        { return string(m) }
+func (m missing) Is(target error) bool { return target == errors.ErrUnsupported }
+
 // Find returns the path of a peer's program: the one of given, which are the values of --peer by
-// name, or the one in PATH, /usr/local/sbin or /usr/sbin. The error for a missing one wraps
-// [errors.ErrUnsupported] and says how to get it.
+// name, or the one in PATH, /usr/local/sbin or /usr/sbin. The error for a missing one is
+// [errors.ErrUnsupported], and its text is one sentence that says how to get it.
 func Find(name string, given map[string]string) (string, error) {
 	if err := Check(map[string]string{name: ""}); err != nil {
 		return "", err
@@ -73,7 +79,7 @@ func Find(name string, given map[string]string) (string, error) {
 	if program, ok := given[name]; ok {
 		path, err := exec.LookPath(program)
 		if err != nil {
-			return "", fmt.Errorf("--peer %s=%s: %w: %w", name, program, errors.ErrUnsupported, err)
+			return "", missing(fmt.Sprintf("--peer %s=%s: %v", name, program, err))
 		}
 		return filepath.Abs(path)
 	}
@@ -82,7 +88,7 @@ func Find(name string, given map[string]string) (string, error) {
 			return filepath.Abs(path)
 		}
 	}
-	return "", fmt.Errorf("no %s here: %s, or give --peer %s=PATH: %w", name, origin[name], name, errors.ErrUnsupported)
+	return "", missing(fmt.Sprintf("no %s here: %s, or give --peer %s=PATH", name, origin[name], name))
 }
 
 // Figures are what a client has printed about its run. A zero is a value that it does not print, or

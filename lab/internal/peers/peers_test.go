@@ -105,7 +105,7 @@ func TestFind(t *testing.T) {
 	}
 	for _, name := range []string{Gofast, Gofence, GoHTTP, Koding, Tunnel, Tunneld} {
 		_, err := Find(name, map[string]string{Goab: here})
-		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "--peer "+name+"=PATH") {
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.HasSuffix(err.Error(), "--peer "+name+"=PATH") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -317,16 +317,14 @@ func TestServiceIsStartedAgain(t *testing.T) {
 }
 
 // A wait ends when any of the processes does.
-func TestAwaitSeesTheEndOfEach(t *testing.T) {
-	s, err := NewStand("pair")
+func TestReadinessSeesTheEndOfEach(t *testing.T) {
+	s, err := newStand("pair")
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := s.Run(exec.Command(script(t, "echo gone >&2; exit 1")), nil, nil)
-	if err := errors.Join(first, s.Run(exec.Command("sleep", "1000"), nil, nil)); err != nil {
-		t.Fatal(err)
-	}
-	err = s.Await(t.Context(), time.Hour, func(context.Context) error { return errors.New("not yet") })
+	never := func(context.Context) error { return errors.New("not yet") }
+	err = errors.Join(s.Run(t.Context(), Process{Cmd: exec.Command(script(t, "echo gone >&2; exit 1"))}),
+		s.Run(t.Context(), Process{Cmd: exec.Command("sleep", "1000"), Ready: never, Within: time.Hour}))
 	if err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("got %v", err)
 	}

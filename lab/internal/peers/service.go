@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"paddock/lab/process"
@@ -18,9 +19,6 @@ import (
 
 // PageBytes is the size of the page of the document of ab and goab.
 const PageBytes = 3516
-
-// pageName is the file that servers answer with for a directory.
-const pageName = "index.html"
 
 // WriteStatic writes a file of so many bytes that any server may show.
 func WriteStatic(root, name string, size int) error {
@@ -38,7 +36,7 @@ func WriteStatic(root, name string, size int) error {
 // page writes the page into a directory of a stand, and returns the directory.
 func (s *Stand) page() (root string, err error) {
 	root = filepath.Join(s.Dir, "web")
-	return root, WriteStatic(root, pageName, PageBytes)
+	return root, WriteStatic(root, "index.html", PageBytes)
 }
 
 // NginxSettings are what differs between the uses of nginx.
@@ -68,7 +66,7 @@ http {
 
 // StartNginx starts nginx with all of its files in a directory of its own.
 func StartNginx(ctx context.Context, program string, o NginxSettings) (*Stand, error) {
-	return start(ctx, Nginx, func(s *Stand) (err error) {
+	return Start(ctx, Nginx, func(s *Stand) (err error) {
 		root := o.Root
 		if root == "" {
 			if root, err = s.page(); err != nil {
@@ -82,26 +80,21 @@ func StartNginx(ctx context.Context, program string, o NginxSettings) (*Stand, e
 		if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, s.Dir, o.Workers, o.HTTP, s.addr, root), 0o644); err != nil {
 			return err
 		}
-		if err := s.Run(exec.Command(program, "-e", "stderr", "-p", s.Dir, "-c", conf), nil, nil); err != nil {
-			return err
-		}
-		return s.Await(ctx, readyWithin, Answers(s.addr, "/", "", o.Root != ""))
+		cmd := exec.Command(program, "-e", "stderr", "-p", s.Dir, "-c", conf)
+		return s.Run(ctx, Process{Cmd: cmd, Ready: Answers(s.addr, "/", "", o.Root != "")})
 	})
 }
 
 // StartGoHTTP starts GoHTTP, which serves the page and prints a line for each request. It listens
 // on all addresses: it has no flag for one.
 func StartGoHTTP(ctx context.Context, program string) (*Stand, error) {
-	return start(ctx, GoHTTP, func(s *Stand) error {
+	return Start(ctx, GoHTTP, func(s *Stand) error {
 		if _, err := s.page(); err != nil { // it serves the directory web of its own
 			return err
 		}
 		cmd := exec.Command(program, "-p", s.port())
 		cmd.Dir = s.Dir
-		if err := s.Run(cmd, nil, nil); err != nil {
-			return err
-		}
-		return s.Await(ctx, readyWithin, process.Dials(s.addr))
+		return s.Run(ctx, Process{Cmd: cmd, Ready: process.Dials(s.addr)})
 	})
 }
 
@@ -112,14 +105,11 @@ func (s *Stand) port() string {
 }
 
 // StartNATS starts a program that has the flags and the greeting of nats-server: argv is the
-// program and its first arguments. place is as in Run.
+// program and its first arguments, and place that of its Process.
 func StartNATS(ctx context.Context, argv []string, place func(start func() error) error) (*Stand, error) {
-	return start(ctx, filepath.Base(argv[0]), func(s *Stand) error {
+	return Start(ctx, filepath.Base(argv[0]), func(s *Stand) error {
 		args := append(argv[1:len(argv):len(argv)], "-a", "127.0.0.1", "-p", s.port())
-		if err := s.Run(exec.Command(argv[0], args...), place, nil); err != nil {
-			return err
-		}
-		return s.Await(ctx, readyWithin, s.greets)
+		return s.Run(ctx, Process{Cmd: exec.Command(argv[0], args...), Place: place, Ready: s.greets})
 	})
 }
 
@@ -145,28 +135,23 @@ func (s *Stand) greets(ctx context.Context) error {
 //
 // It listens with figures of its own on localhost:6062 and on port 8080, too, or goes on without.
 func StartGofast(ctx context.Context, program string) (*Stand, error) {
-	return start(ctx, Gofast, func(s *Stand) error {
+	return Start(ctx, Gofast, func(s *Stand) error {
 		cmd := exec.Command(program, "-s", "-addr", s.addr)
 		if _, err := cmd.StdinPipe(); err != nil { // open until the process has ended
 			return err
 		}
-		listens := make(chan struct{}, 1)
-		if err := s.Run(cmd, nil, func(line []byte) {
+		var listens atomic.Bool
+		printed := func(line []byte) {
 			if bytes.HasPrefix(line, []byte("listening on ")) {
-				select {
-				case listens <- struct{}{}:
-				default:
-				}
+				listens.Store(true)
 			}
-		}); err != nil {
-			return err
 		}
-		return s.Await(ctx, readyWithin, func(context.Context) error {
-			if len(listens) == 0 {
+		return s.Run(ctx, Process{Cmd: cmd, Stdout: printed, Ready: func(context.Context) error {
+			if !listens.Load() {
 				return errors.New(`it does not print "listening on"`)
 			}
 			return nil
-		})
+		}})
 	})
 }
 
@@ -183,7 +168,7 @@ type GofenceSettings struct {
 
 // StartGofence starts gofence, and returns when it answers. It listens on all addresses.
 func StartGofence(ctx context.Context, program string, o GofenceSettings) (*Stand, error) {
-	return start(ctx, Gofence, func(s *Stand) error {
+	return Start(ctx, Gofence, func(s *Stand) error {
 		kind, zoom, zooms := strings.Cut(o.Kind, "_z")
 		args := []string{"--fence", strings.ReplaceAll(kind, "_", "-"), "--port", s.port()}
 		if zooms {
@@ -197,9 +182,6 @@ func StartGofence(ctx context.Context, program string, o GofenceSettings) (*Stan
 		if o.Parents != "" {
 			cmd.Env = append(cmd.Env, "NYC_BOROS_PATH="+o.Parents)
 		}
-		if err := s.Run(cmd, nil, nil); err != nil {
-			return err
-		}
-		return s.Await(ctx, buildWithin, Answers(s.addr, "/fence", "", false))
+		return s.Run(ctx, Process{Cmd: cmd, Ready: Answers(s.addr, "/fence", "", false), Within: buildWithin})
 	})
 }

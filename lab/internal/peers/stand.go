@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,7 @@ const (
 	readyWithin = 20 * time.Second
 	// stopWithin is how long each of its processes may take to end after SIGTERM.
 	stopWithin = 15 * time.Second
-	// attempts is how often a service is started on another port because the one that was found free
-	// was taken meanwhile.
+	// attempts is how often a service is started, as the port that was free may be taken meanwhile.
 	attempts = 3
 )
 
@@ -33,14 +33,13 @@ type Stand struct {
 	children []*process.Child
 }
 
-// NewStand returns a stand without processes. Errors call it name.
-func NewStand(name string) (s *Stand, err error) {
+// newStand returns a stand without processes. Errors call it name.
+func newStand(name string) (s *Stand, err error) {
 	s = &Stand{name: name}
 	if s.Dir, s.remove, err = process.TempDir("paddock-peer-"); err != nil {
 		return nil, err
 	}
-	s.addr, err = process.FreeAddress()
-	if err != nil {
+	if s.addr, err = process.FreeAddress(); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
@@ -60,29 +59,37 @@ func (s *Stand) Pids() (pids []int) {
 	return pids
 }
 
-// Run starts a process, which ends with this one. place, if not nil, calls start, and may prepare
-// the thread for it. stdout, if not nil, is called with each line that the process prints.
-func (s *Stand) Run(cmd *exec.Cmd, place func(start func() error) error, stdout func(line []byte)) error {
-	if cmd.Env == nil {
-		cmd.Env = process.Environment()
-	}
-	child, err := process.Spawn(s.name, cmd, process.Options{Place: place}, stdout, nil)
-	if err == nil {
-		s.children = append(s.children, child)
-	}
-	return err
+// Process is one of a stand.
+type Process struct {
+	*exec.Cmd
+	Place  func(start func() error) error // nil, or as in process.Options
+	Stdout func(line []byte)              // is called with each line that it prints; nil = the end is kept for errors
+	Ready  func(context.Context) error    // is called until it succeeds; nil = not
+	Within time.Duration                  // bounds the wait for that; 0 = readyWithin
 }
 
-// Await calls ready until it succeeds, a process has ended, or the time is over.
-func (s *Stand) Await(ctx context.Context, within time.Duration, ready func(context.Context) error) error {
+// Run starts a process, which ends with this one, and waits until it is ready. A wait ends when any
+// process of the stand has ended.
+func (s *Stand) Run(ctx context.Context, p Process) error {
+	if p.Env == nil {
+		p.Env = process.Environment()
+	}
+	child, err := process.Spawn(s.name, p.Cmd, process.Options{Place: p.Place}, p.Stdout, nil)
+	if err != nil {
+		return err
+	}
+	s.children = append(s.children, child)
+	if p.Ready == nil {
+		return nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return s.children[len(s.children)-1].Await(ctx, within, func(ctx context.Context) error {
+	return child.Await(ctx, cmp.Or(p.Within, readyWithin), func(ctx context.Context) error {
 		if err := s.failure(); err != nil {
 			cancel()
 			return err
 		}
-		return ready(ctx)
+		return p.Ready(ctx)
 	})
 }
 
@@ -107,11 +114,11 @@ func (s *Stand) Stop() (err error) {
 	return errors.Join(err, s.remove())
 }
 
-// start makes a stand by up. If a process ends at once, which one does whose port is taken, up gets
-// another stand.
-func start(ctx context.Context, name string, up func(s *Stand) error) (*Stand, error) {
+// Start makes a stand by up, which runs its processes. If one of them ends at once, as it does when
+// its port is taken, up gets another stand. Errors call it name.
+func Start(ctx context.Context, name string, up func(*Stand) error) (*Stand, error) {
 	for n := 1; ; n++ {
-		s, err := NewStand(name)
+		s, err := newStand(name)
 		if err != nil {
 			return nil, err
 		}
@@ -128,9 +135,9 @@ func start(ctx context.Context, name string, up func(s *Stand) error) (*Stand, e
 	}
 }
 
-// Answers returns a function for Await that succeeds when an HTTP service answers a request for a
-// path. host, if not "", is the name that is asked for. The status must be one of success, unless
-// anyStatus is set.
+// Answers returns a function for Process.Ready that succeeds when an HTTP service answers a request
+// for a path. host, if not "", is the name that is asked for. The status must be one of success,
+// unless anyStatus is set.
 func Answers(addr, path, host string, anyStatus bool) func(context.Context) error {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	return func(ctx context.Context) error {

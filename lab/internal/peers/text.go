@@ -2,6 +2,7 @@ package peers
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -61,9 +62,9 @@ func (t *text) percentiles(unit time.Duration) (all []Percentile) {
 			continue
 		}
 		var p Percentile
-		err := percent(&p.Percent).set(fields[0])
+		err := percent(&p.Percent)(fields[0])
 		if err == nil {
-			err = times(&p.Latency, unit).set(fields[1])
+			err = times(&p.Latency, unit)(fields[1])
 		}
 		if err != nil {
 			t.fault(i, err)
@@ -85,8 +86,8 @@ func (t *text) result(f *Figures) (*Figures, error) {
 	return f, nil
 }
 
-// quantity is a number with a unit. It implements [fmt.Scanner].
-type quantity struct{ set func(text string) error }
+// quantity reads a number with a unit. It implements [fmt.Scanner].
+type quantity func(text string) error
 
 // Scan reads up to a space; a comma at the end is none of it.
 func (q quantity) Scan(s fmt.ScanState, _ rune) error {
@@ -94,12 +95,12 @@ func (q quantity) Scan(s fmt.ScanState, _ rune) error {
 	if err != nil {
 		return err
 	}
-	return q.set(strings.TrimSuffix(string(token), ","))
+	return q(strings.TrimSuffix(string(token), ","))
 }
 
 // times reads a number of a unit; with the unit 0, a time such as 5.62ms.
 func times(to *time.Duration, unit time.Duration) quantity {
-	return quantity{func(text string) (err error) {
+	return func(text string) (err error) {
 		if unit == 0 {
 			*to, err = time.ParseDuration(text)
 			return err
@@ -107,22 +108,21 @@ func times(to *time.Duration, unit time.Duration) quantity {
 		n, err := strconv.ParseFloat(text, 64)
 		*to = time.Duration(n * float64(unit))
 		return err
-	}}
+	}
 }
 
 func duration(to *time.Duration) quantity     { return times(to, 0) }
 func milliseconds(to *time.Duration) quantity { return times(to, time.Millisecond) }
-func seconds(to *time.Duration) quantity      { return times(to, time.Second) }
 
 // percent reads 90.98%. The C library's -nan% of nothing is 0.
 func percent(to *float64) quantity {
-	return quantity{func(text string) (err error) {
-		if text = strings.TrimSuffix(text, "%"); strings.HasSuffix(text, "nan") {
+	return func(text string) (err error) {
+		if text = strings.TrimSuffix(text, "%"); text == "-nan" || text == "nan" {
 			text = "0"
 		}
 		*to, err = strconv.ParseFloat(text, 64)
 		return err
-	}}
+	}
 }
 
 // metric reads a number such as 10.93k, and binary one of bytes such as 93.47MB.
@@ -130,18 +130,16 @@ func metric(to *float64) quantity { return scaled(to, 1000, "kMGTP") }
 func binary(to *float64) quantity { return scaled(to, 1024, "KMGTP") }
 
 func scaled(to *float64, by float64, units string) quantity {
-	return quantity{func(text string) (err error) {
-		digits := strings.TrimRight(text, "kKMGTPB")
-		*to, err = strconv.ParseFloat(digits, 64)
-		if unit := strings.TrimSuffix(text[len(digits):], "B"); err == nil && unit != "" {
-			at := strings.Index(units, unit)
-			if at < 0 {
-				return fmt.Errorf("%q has no unit of %s", text, units)
-			}
-			for range at + 1 {
-				*to *= by
+	return func(text string) error {
+		text, factor := strings.TrimSuffix(text, "B"), 1.0
+		for i, unit := range units {
+			if digits, ok := strings.CutSuffix(text, string(unit)); ok {
+				text, factor = digits, math.Pow(by, float64(i+1))
+				break
 			}
 		}
+		n, err := strconv.ParseFloat(text, 64)
+		*to = n * factor
 		return err
-	}}
+	}
 }

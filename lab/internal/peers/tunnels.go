@@ -31,25 +31,21 @@ tunnels:
     host: %q
 `
 
-// StartTunnel starts go-http-tunnel's server and its client, with certificates made for this run.
+// StartTunnel starts go-http-tunnel's server and its client. Both have one certificate, which is
+// made for this run.
 func StartTunnel(ctx context.Context, tunneld, tunnel string, b Behind) (*Stand, error) {
-	return start(ctx, "go-http-tunnel", func(s *Stand) error {
+	return Start(ctx, "go-http-tunnel", func(s *Stand) error {
 		link, err := process.FreeAddress()
 		if err != nil {
 			return err
 		}
-		for _, side := range []string{"server", "client"} {
-			if err := writeCertificate(s.file(side, "crt"), s.file(side, "key")); err != nil {
-				return err
-			}
-		}
-		config := s.file("tunnel", "yml")
-		text := fmt.Appendf(nil, tunnelConf, link, s.file("client", "crt"), s.file("client", "key"), b.Target, b.Host)
-		if err := os.WriteFile(config, text, 0o600); err != nil {
+		crt, key, config := filepath.Join(s.Dir, "tls.crt"), filepath.Join(s.Dir, "tls.key"), filepath.Join(s.Dir, "tunnel.yml")
+		text := fmt.Appendf(nil, tunnelConf, link, crt, key, b.Target, b.Host)
+		if err := errors.Join(writeCertificate(crt, key), os.WriteFile(config, text, 0o600)); err != nil {
 			return err
 		}
 		return s.pair(ctx, b, link,
-			exec.Command(tunneld, "-httpAddr", s.addr, "-httpsAddr", "", "-tunnelAddr", link, "-tlsCrt", s.file("server", "crt"), "-tlsKey", s.file("server", "key")),
+			exec.Command(tunneld, "-httpAddr", s.addr, "-httpsAddr", "", "-tunnelAddr", link, "-tlsCrt", crt, "-tlsKey", key),
 			exec.Command(tunnel, "-config", config, "start-all"))
 	})
 }
@@ -61,7 +57,7 @@ func StartTunnel(ctx context.Context, tunneld, tunnel string, b Behind) (*Stand,
 //	koding-tunnel client ADDR TARGET TOKEN  // connects to the server, and answers from a service
 func StartKoding(ctx context.Context, program string, b Behind) (*Stand, error) {
 	const token = "bench" // of no worth: both sides are on loopback
-	return start(ctx, Koding, func(s *Stand) error {
+	return Start(ctx, Koding, func(s *Stand) error {
 		return s.pair(ctx, b, s.addr,
 			exec.Command(program, "server", s.addr, b.Host, token), exec.Command(program, "client", s.addr, b.Target, token))
 	})
@@ -69,20 +65,11 @@ func StartKoding(ctx context.Context, program string, b Behind) (*Stand, error) 
 
 // pair starts a tunnel's server and, once that accepts connections at link, its client.
 func (s *Stand) pair(ctx context.Context, b Behind, link string, server, client *exec.Cmd) error {
-	if err := s.Run(server, nil, nil); err != nil {
+	if err := s.Run(ctx, Process{Cmd: server, Ready: process.Dials(link)}); err != nil {
 		return err
 	}
-	if err := s.Await(ctx, readyWithin, process.Dials(link)); err != nil {
-		return err
-	}
-	if err := s.Run(client, nil, nil); err != nil {
-		return err
-	}
-	return s.Await(ctx, readyWithin, Answers(s.addr, "/", b.Host, false))
+	return s.Run(ctx, Process{Cmd: client, Ready: Answers(s.addr, "/", b.Host, false)})
 }
-
-// file returns the path of a file of the stand.
-func (s *Stand) file(name, form string) string { return filepath.Join(s.Dir, name+"."+form) }
 
 // writeCertificate makes a certificate and its key, as PEM.
 func writeCertificate(crt, key string) error {

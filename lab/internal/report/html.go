@@ -33,6 +33,9 @@ type page struct {
 	Causes           []string
 	Tiles, Facts     []Fact
 	Columns          []column
+	Phases           []phase
+	TargetColumns    []string
+	Targets          []row
 	Rows             []row
 	Marked, Open     bool
 	Band             bool
@@ -56,7 +59,8 @@ func (r *Run) WriteHTML(w io.Writer) error {
 	for _, m := range verdict.Causes() {
 		p.Causes = append(p.Causes, m.Text)
 	}
-	p.Columns = columns(t, p.Open)
+	p.Columns, p.Phases = columns(t, p.Open), phases(t)
+	p.TargetColumns, p.Targets = targetColumns, r.targets()
 	p.Rows, p.Marked = rows(p.Columns)
 	p.Tiles = []Fact{
 		{"good answers", figure.Number(r.Result.PerSecond()) + "/s"},

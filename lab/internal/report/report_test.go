@@ -52,6 +52,8 @@ func newRun(seconds int) *Run {
 		r.Result.InTime += 900
 	}
 	r.Result.Samples = []load.Sample{{Class: load.ClassReset, Text: hostile, Bytes: []byte(hostile), Count: 100 * int64(seconds)}}
+	r.Result.Targets = []load.Target{{Name: "GET /?" + hostile, Done: 7, Errors: 1, Response: &histogram.Compact{}}}
+	r.Result.Targets[0].Response.Record(int64(time.Second))
 	r.Document = recorder.Document(nil, r.Result)
 	list, _ := slo.Parse("p99<1s,err<1%")
 	r.Outcomes = slo.Check(list, r.Result)
@@ -140,7 +142,7 @@ func TestText(t *testing.T) {
 	if err := newRun(20).WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"900/s good answers", "2,000, 10.0 %: reset 2,000", "met      p99<1s: 891ms", "missed   err<1%: 10.0 %", "first errors"} {
+	for _, want := range []string{"900/s good answers", "2,000, 10.0 %: reset 2,000", "met      p99<1s: 891ms", "   GET /?</script>", "missed   err<1%: 10.0 %", "first errors"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, text.String())
 		}

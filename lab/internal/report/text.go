@@ -24,6 +24,7 @@ func (r *Run) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%-11s%s\n", line.Name, line.Text)
 	}
 	r.writeTimes(&b)
+	r.writeTargets(&b)
 	r.writeErrors(&b)
 	if len(r.Outcomes) > 0 {
 		b.WriteString("\n")
@@ -53,7 +54,7 @@ func (r *Run) facts() []Fact {
 		{"errors", fmt.Sprintf("%s, %s%s", figure.Count(failed), r.failedShare(), classes(t))},
 		{"bytes", fmt.Sprintf("%s in (%s/s), %s out, bodies %s", figure.Bytes(t.BytesIn), figure.Bytes(int64(float64(t.BytesIn)/seconds)), figure.Bytes(t.BytesOut), figure.Bytes(t.BodyIn))},
 		{"in flight", figure.Number(t.InFlight) + " mean" + r.most() + r.little()},
-		{"conns", fmt.Sprintf("%s made, %s of them again", figure.Count(t.Connects), figure.Count(t.Reconnects))},
+		{"conns", fmt.Sprintf("%s made, %s of them again", figure.Count(t.Connects), figure.Count(t.Reconnects)) + resolved(t)},
 	}
 	if len(t.Status) > 0 {
 		facts = append(facts, Fact{"status", statuses(t.Status)})
@@ -65,6 +66,14 @@ func (r *Run) facts() []Fact {
 		facts = append(facts, Fact{"unanswered", fmt.Sprintf("%s sent and %s never sent, the oldest due %s ago at the end", figure.Count(u.Count), figure.Count(u.Unsent), figure.Time(u.Oldest))})
 	}
 	return append(append(facts, r.More...), r.cost()...)
+}
+
+// resolved says how long the name of the service took to resolve.
+func resolved(t *load.Interval) string {
+	if t.DNS == nil {
+		return ""
+	}
+	return "; the name resolved in " + figure.Time(t.DNS.Max())
 }
 
 // most is how many requests were under way at most. Where listeners get the answers, that

@@ -17,6 +17,9 @@ type column struct {
 // columns are the kinds of times that a run has, and of which it has any.
 func columns(t *load.Interval, open bool) []column {
 	all := []column{{"response", t.Response}, {"service", t.Service}, {"lag", t.Lag}, {"first byte", t.FirstByte}, {"connect", t.Connect}}
+	if t.TLS != nil { // without, TCP is all of connect
+		all = append(all, column{"tcp", t.TCP}, column{"tls", t.TLS})
+	}
 	var some []column
 	late := open || t.Lag != nil && t.Lag.Max() > 0
 	for _, c := range all {
@@ -57,4 +60,28 @@ func rows(columns []column) (table []row, marked bool) {
 	add("mean", (*histogram.Histogram).Mean)
 	add("sd", (*histogram.Histogram).StdDev)
 	return table, marked
+}
+
+// phase is a part of the time of a first request: its mean, and its share of all in thousandths.
+type phase struct {
+	Name, Text string
+	Share      int
+}
+
+// phases are the parts of the time of the first request on a connection, as far as they were
+// measured.
+func phases(t *load.Interval) (list []phase) {
+	var means []time.Duration
+	var all time.Duration
+	for _, c := range []column{{"dns", t.DNS}, {"tcp", t.TCP}, {"tls", t.TLS}, {"first byte", t.FirstByte}} {
+		if c.h != nil && c.h.Count() > 0 {
+			means = append(means, c.h.Mean())
+			all += c.h.Mean()
+			list = append(list, phase{c.Name, figure.Time(c.h.Mean()), 0})
+		}
+	}
+	for i, m := range means {
+		list[i].Share = int(1000 * m / max(all, 1))
+	}
+	return list
 }

@@ -49,6 +49,9 @@ type Document struct {
 	Lag       *Times `json:"lag"`
 	Connect   *Times `json:"connect"`
 	FirstByte *Times `json:"first_byte"`
+	DNS       *Times `json:"dns"` // the parts of connect, and the resolution before the run
+	TCP       *Times `json:"tcp"`
+	TLS       *Times `json:"tls"`
 
 	Messages   *Messages   `json:"messages,omitempty"` // of a broker that was verified; nil = nothing was
 	Objectives []Objective `json:"objectives"`
@@ -57,7 +60,8 @@ type Document struct {
 	// wrk's.
 	Columns map[string]float64 `json:"columns,omitempty"`
 
-	Errors   []Error  `json:"errors"` // without samples, those beyond the first 64 texts
+	Targets  []Target `json:"targets"` // empty = they are not told apart
+	Errors   []Error  `json:"errors"`  // without samples, those beyond the first 64 texts
 	Fairness *Shares  `json:"fairness"`
 	Verdict  Verdict  `json:"lamp"`
 	Little   *Little  `json:"little"`  // nil = too little was measured
@@ -139,6 +143,14 @@ type Error struct {
 	Class   string   `json:"class"`
 	Count   int64    `json:"count"`
 	Samples []Sample `json:"samples"`
+}
+
+// Target is what the requests for one target had.
+type Target struct {
+	Name     string `json:"name"`
+	Done     int64  `json:"done"`
+	Errors   int64  `json:"errors"` // failed answers, and requests without one
+	Response *Brief `json:"response"`
 }
 
 // Sample is an error as it was seen.

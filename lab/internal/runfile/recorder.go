@@ -90,7 +90,8 @@ func (r *Recorder) Document(m *Manifest, result *load.Result) *Document {
 		Schema: SchemaName, Manifest: m, Plan: planOf(&r.plan, result.Engine), Totals: totals(result),
 		Response: TimesOf(v.Response, &r.response), Service: TimesOf(v.Service, service), Lag: TimesOf(v.Lag, nil),
 		Connect: TimesOf(v.Connect, nil), FirstByte: TimesOf(v.FirstByte, nil),
-		Errors: errorsOf(result), Fairness: shares(result.PerConn), Verdict: verdictOf(load.Judge(&r.plan, result)),
+		DNS: TimesOf(v.DNS, nil), TCP: TimesOf(v.TCP, nil), TLS: TimesOf(v.TLS, nil),
+		Targets: targetsOf(result), Errors: errorsOf(result), Fairness: shares(result.PerConn), Verdict: verdictOf(load.Judge(&r.plan, result)),
 		Little: little(v), Steady: r.steady(), Host: host(result), Objectives: []Objective{}, Missing: []string{},
 	}
 	if r.directory != nil {
@@ -122,6 +123,15 @@ func statuses(v *load.Interval) map[string]int64 {
 	all := map[string]int64{}
 	for code, n := range v.Status {
 		all[strconv.Itoa(int(code))] = n
+	}
+	return all
+}
+
+// targetsOf are the targets of a run, without secrets in their names.
+func targetsOf(r *load.Result) []Target {
+	all := []Target{}
+	for _, t := range r.Targets {
+		all = append(all, Target{redactText(t.Name), t.Done, t.Errors, brief(t.Response.Histogram())})
 	}
 	return all
 }

@@ -107,8 +107,12 @@ func TestDirectory(t *testing.T) {
 	plan := load.Plan{
 		Address: echo(t), Codec: &load.Raw{Request: make([]byte, 8), Answer: 8}, Conns: 2, Threads: 2,
 		Arrivals: load.Constant{PerSecond: 2000}, Warmup: 300 * time.Millisecond, Duration: 1500 * time.Millisecond,
+		Targets: []string{"http://me:secret@host/", "none"},
 	}
 	doc, result := run(t, plan, d)
+	if of := doc.Targets; len(of) != 2 || of[0].Name != "http://REDACTED@host/" || of[0].Done != doc.Totals.Done || of[1].Response != nil {
+		t.Errorf("%+v", of)
+	}
 	if err := d.Finish(doc, result); err != nil {
 		t.Fatal(err)
 	}

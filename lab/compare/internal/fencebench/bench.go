@@ -1,4 +1,4 @@
-// Package fencebench holds the goals of bench-fence, and measures its contenders:
+// Package fencebench holds the goals of bench fence, and measures its contenders:
 // the index kinds and other programs' indexes within this process, and `paddock
 // fence` and nginx as processes under wrk.
 //

@@ -16,9 +16,8 @@ type index interface {
 
 // builders build an index of other programs from the fences, whose order gives the refs.
 var builders = map[string]func([]*fence.Fence) index{
-	golangGeo:      newS2Index,
-	tidwall:        newTidwallIndex,
-	simplefeatures: newSimpleIndex,
+	golangGeo: newS2Index,
+	tidwall:   newTidwallIndex,
 }
 
 var _ index = ours{}

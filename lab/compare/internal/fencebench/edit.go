@@ -8,12 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"paddock/fence"
 	"paddock/fence/geometry"
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/load/histogram"
 )
 
 // stallEvery is how many look-ups a reader does between two looks at the clock.
@@ -30,36 +29,36 @@ func (s *scene) edit(ctx context.Context, kind string, alone bool, o measure.Opt
 	ctx, cancel := context.WithTimeout(ctx, o.Warmup+o.Duration)
 	defer cancel()
 	var readers sync.WaitGroup
-	stalls := make([]*hdrhistogram.Histogram, max(1, runtime.GOMAXPROCS(0)-1)) // a processor is left for the writer
+	stalls := make([]*histogram.Histogram, max(1, runtime.GOMAXPROCS(0)-1)) // a processor is left for the writer
 	counted := time.Now().Add(o.Warmup)
 	for i := range stalls {
-		stalls[i] = measure.NewHistogram()
+		stalls[i] = histogram.New()
 		readers.Go(func() { s.readOn(ctx, set, counted, stalls[i]) })
 	}
-	times := measure.NewHistogram()
+	times := histogram.New()
 	if alone {
 		<-ctx.Done()
-	} else if err = s.replaceEach(ctx, set, counted, times.RecordValue); err != nil {
+	} else if err = s.replaceEach(ctx, set, counted, times); err != nil {
 		cancel()
 	}
 	readers.Wait()
 	if err != nil {
 		return nil, err
 	}
-	stalled := measure.LatencyOf(measure.Merged(stalls))
-	m := within(max(1, times.TotalCount()), o.Duration, map[harness.Metric]float64{
+	stalled := measure.LatencyOf(stalls...)
+	m := within(max(1, int64(times.Count())), o.Duration, map[harness.Metric]float64{
 		harness.Stall:      float64(stalled.Max.Nanoseconds()) / 1e3,
 		harness.StallP999:  float64(stalled.P999.Nanoseconds()) / 1e3,
 		harness.NanosPerOp: float64(stalled.Mean.Nanoseconds()) / stallEvery,
 	})
-	if times.TotalCount() > 0 {
+	if times.Count() > 0 {
 		m.Latency = measure.LatencyOf(times)
 	}
 	return m, nil
 }
 
 // readOn looks up until ctx ends, and records its stalls.
-func (s *scene) readOn(ctx context.Context, set *fence.Set, counted time.Time, stalls *hdrhistogram.Histogram) {
+func (s *scene) readOn(ctx context.Context, set *fence.Set, counted time.Time, stalls *histogram.Histogram) {
 	points := s.points[buses]
 	dst := make([]fence.Ref, 0, 64)
 	before := time.Now()
@@ -70,7 +69,7 @@ func (s *scene) readOn(ctx context.Context, set *fence.Set, counted time.Time, s
 		}
 		now := time.Now()
 		if now.After(counted) {
-			measure.Record(stalls, now.Sub(before))
+			stalls.Record(int64(now.Sub(before)))
 		}
 		before = now
 	}
@@ -78,7 +77,7 @@ func (s *scene) readOn(ctx context.Context, set *fence.Set, counted time.Time, s
 
 // replaceEach replaces fences until ctx ends: each gets its own geometry back, moved
 // by a millionth of a degree to and fro.
-func (s *scene) replaceEach(ctx context.Context, set *fence.Set, counted time.Time, record func(int64) error) error {
+func (s *scene) replaceEach(ctx context.Context, set *fence.Set, counted time.Time, times *histogram.Histogram) error {
 	rng := rand.New(rand.NewPCG(8, 13))
 	for ctx.Err() == nil {
 		f := s.fences[rng.IntN(len(s.fences))]
@@ -93,9 +92,7 @@ func (s *scene) replaceEach(ctx context.Context, set *fence.Set, counted time.Ti
 			return err
 		}
 		if took := time.Since(began); began.After(counted) {
-			if err := record(int64(took)); err != nil {
-				return err
-			}
+			times.Record(int64(took))
 		}
 	}
 	return nil

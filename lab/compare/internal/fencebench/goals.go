@@ -8,11 +8,10 @@ import (
 
 // The peers.
 const (
-	ourPeer        = "paddock"
-	golangGeo      = "golang/geo"
-	tidwall        = "tidwall"
-	simplefeatures = "simplefeatures"
-	nginxPeer      = "nginx"
+	ourPeer   = "paddock"
+	golangGeo = "golang/geo"
+	tidwall   = "tidwall"
+	nginxPeer = "nginx"
 )
 
 // Peers are the contenders.
@@ -20,7 +19,6 @@ var Peers = []harness.Listed{
 	{Name: ourPeer, About: "every kind of index, its defaults; over HTTP paddock fence"},
 	{Name: golangGeo, About: "s2.ShapeIndex and ContainsPointQuery, one for the goroutine; edges are great circles"},
 	{Name: tidwall, About: "tidwall/rtree over tidwall/geojson's polygons with their own index, as Tile38"},
-	{Name: simplefeatures, About: "its R-tree, bulk-loaded, over its polygons; without cgo, which its prepared geometries need"},
 	{Name: nginxPeer, About: "a file of 3.5 kB, a worker for each processor; left out where it is not installed"},
 }
 
@@ -95,7 +93,7 @@ func kinds() []string {
 	return names
 }
 
-func others() []string { return []string{golangGeo, tidwall, simplefeatures} }
+func others() []string { return []string{golangGeo, tidwall} }
 
 // timed is a goal within this process, whose figure is nanoseconds.
 func timed(name, title string, op measure.Operation, ours, theirs []string, bars ...harness.Bar) harness.Goal {

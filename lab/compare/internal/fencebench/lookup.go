@@ -8,6 +8,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/load/histogram"
 )
 
 const (
@@ -57,7 +58,7 @@ func lookUp(x index, points []geometry.Point, o measure.Options) *measure.Measur
 func lookUpCold(x index, points []geometry.Point, o measure.Options) *measure.Measurement {
 	walk := make([]byte, evicted)
 	dst := make([]fence.Ref, 0, 64)
-	times := measure.NewHistogram()
+	times := histogram.New()
 	var took time.Duration
 	for i := 0; i < fewestCold || took < o.Duration; i++ {
 		began := time.Now()
@@ -67,11 +68,11 @@ func lookUpCold(x index, points []geometry.Point, o measure.Options) *measure.Me
 		p := points[i&(scenePoints-1)]
 		asked := time.Now()
 		dst = x.find(dst[:0], p.Lon, p.Lat)
-		measure.Record(times, time.Since(asked))
+		times.Record(int64(time.Since(asked)))
 		runtime.KeepAlive(dst)
 		took += time.Since(began)
 	}
-	m := within(times.TotalCount(), took, nil)
+	m := within(int64(times.Count()), took, nil)
 	m.Latency = measure.LatencyOf(times)
 	return m
 }

@@ -9,7 +9,6 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/http/webload"
 	"paddock/load"
-	"paddock/load/histogram"
 	"paddock/load/http1"
 )
 
@@ -48,14 +47,6 @@ func openLoop(ctx context.Context, s webload.Service, requests *http1.Arena, rat
 	if own := t.Late[load.LoopLate] + t.Late[load.TimerLate]; float64(own) > lateShare*float64(t.Sent) {
 		return nil, fmt.Errorf("the load itself was late, %d times of %d by more than %v: %w", own, t.Sent, latestPace, errors.ErrUnsupported)
 	}
-	m.Latency, m.Ops = latencyOf(t.Response), t.Done
+	m.Latency, m.Ops = measure.LatencyOf(t.Response), t.Done
 	return m, nil
-}
-
-// latencyOf summarises a histogram.
-func latencyOf(h *histogram.Histogram) measure.Latency {
-	return measure.Latency{
-		Count: int64(h.Count()), Mean: h.Mean(),
-		P50: h.Quantile(0.5), P90: h.Quantile(0.9), P99: h.Quantile(0.99), P999: h.Quantile(0.999), Max: h.Max(),
-	}
 }

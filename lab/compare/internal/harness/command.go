@@ -83,7 +83,7 @@ func (p *Program) makeDir() (remove func() error, err error) {
 	if p.Dir == nil {
 		return func() error { return nil }, nil
 	}
-	if *p.Dir, err = os.MkdirTemp("", p.Name+"-"); err != nil {
+	if *p.Dir, err = os.MkdirTemp("", "bench-"); err != nil {
 		return nil, err
 	}
 	remove = func() error { return os.RemoveAll(*p.Dir) }

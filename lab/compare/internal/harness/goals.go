@@ -55,7 +55,6 @@ type Contender struct {
 	Name      string // unique within its goal
 	Peer      string
 	Operation measure.Operation
-	Driver    string // makes its load, where there are several
 	TLS       bool
 	Link      bool   // across the emulated link
 	Cold      bool   // without a warm-up: the time until a connection has come to speed counts

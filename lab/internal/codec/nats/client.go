@@ -19,7 +19,7 @@ type client struct {
 	stage   stage
 	reply   []byte // valid until the next call
 	skip    int    // bytes that still come of a message that was counted
-	op      operation
+	op      Operation
 }
 
 // stage is how far a connection is.
@@ -96,7 +96,7 @@ func refused(text []byte) error {
 
 // receive consumes all operations of in, and passes on all but the connection's own:
 // messages, -ERR and PONG once it is ready. It keeps the bytes that on has appended to c.reply.
-func (c *client) receive(in []byte, answers *load.Answers, on func(*operation) error) (used int, err error) {
+func (c *client) receive(in []byte, answers *load.Answers, on func(*Operation) error) (used int, err error) {
 	c.reply = c.reply[:0]
 	defer func() { answers.Reply = c.reply }()
 	for {
@@ -112,14 +112,14 @@ func (c *client) receive(in []byte, answers *load.Answers, on func(*operation) e
 			return used, nil
 		}
 		var n int
-		if c.op, n, err = next(in[used:]); err != nil {
+		if c.op, n, err = Next(in[used:]); err != nil {
 			return used, broken(err)
 		}
 		if n == 0 {
 			return used, nil
 		}
 		used += n
-		c.skip = c.op.rest
+		c.skip = c.op.Rest
 		if err := c.handle(&c.op, on); err != nil {
 			return used, err
 		}
@@ -127,22 +127,22 @@ func (c *client) receive(in []byte, answers *load.Answers, on func(*operation) e
 }
 
 // handle deals with one operation.
-func (c *client) handle(op *operation, on func(*operation) error) error {
+func (c *client) handle(op *Operation, on func(*Operation) error) error {
 	switch {
-	case op.kind == kindPing:
+	case op.Kind == KindPing:
 		c.reply = append(c.reply, "PONG\r\n"...)
-	case op.kind == kindOK:
-	case op.kind == kindInfo:
+	case op.Kind == KindOK:
+	case op.Kind == KindInfo:
 		if c.stage == wantInfo {
-			return c.introduce(op.text)
+			return c.introduce(op.Text)
 		}
-	case c.stage == wantPong && op.kind == kindPong:
+	case c.stage == wantPong && op.Kind == KindPong:
 		c.stage = isReady
 		if c.listens {
 			c.codec.ready.Add(1)
 		}
-	case op.kind == kindErr && c.stage != isReady:
-		return refused(op.text)
+	case op.Kind == KindErr && c.stage != isReady:
+		return refused(op.Text)
 	case c.stage == wantInfo:
 		return broken(errors.New("the server did not begin with INFO"))
 	default:

@@ -87,9 +87,9 @@ var errPong = errors.New("a PONG without a PING")
 
 // Receive takes PONGs, and refusals of single messages.
 func (p *publisher) Receive(in []byte, answers *load.Answers) (int, error) {
-	return p.receive(in, answers, func(op *operation) error {
-		switch op.kind {
-		case kindPong:
+	return p.receive(in, answers, func(op *Operation) error {
+		switch op.Kind {
+		case KindPong:
 			if len(p.batches) == 0 {
 				return &load.Failed{Class: load.ClassProtocol, Err: errPong}
 			}
@@ -97,8 +97,8 @@ func (p *publisher) Receive(in []byte, answers *load.Answers) (int, error) {
 				answers.Add(load.Answer{})
 			}
 			p.batches = p.batches[:copy(p.batches, p.batches[1:])]
-		case kindErr:
-			return p.refuse(op.text, answers)
+		case KindErr:
+			return p.refuse(op.Text, answers)
 		}
 		return nil
 	})

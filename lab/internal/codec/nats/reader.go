@@ -12,41 +12,39 @@ import (
 // maxLine bounds a line of the server's, in bytes: INFO is the longest.
 const maxLine = 64 << 10
 
-// kind is the kind of a server's operation.
-type kind uint8
+// Kind is the kind of a server's operation.
+type Kind uint8
 
+// The kinds of operations.
 const (
-	kindNone kind = iota // there is not all of it
-	kindInfo
-	kindMessage
-	kindPing
-	kindPong
-	kindOK
-	kindErr
+	KindNone Kind = iota // there is not all of it
+	KindInfo
+	KindMessage
+	KindPing
+	KindPong
+	KindOK
+	KindErr
 )
 
-// operation is one operation of the server. It refers to the read buffer.
-type operation struct {
-	kind kind
-	text []byte // of INFO and -ERR
-	message
-}
+// Operation is one operation of the server. It refers to the read buffer.
+type Operation struct {
+	Kind Kind
+	Text []byte // of INFO and -ERR
 
-// message is one that was delivered.
-type message struct {
-	subject, reply []byte
-	header         []byte // with the empty line; nil = none
-	payload        []byte // or its beginning
-	size           int    // of the payload
-	rest           int    // bytes of the message that have not come
+	// Of a message that was delivered.
+	Subject, Reply []byte
+	Header         []byte // with the empty line; nil = none
+	Payload        []byte // or its beginning
+	Size           int    // of the payload
+	Rest           int    // bytes of the message that have not come
 }
 
 var crlf = []byte("\r\n")
 
-// next takes one operation from the front of in; n is how long it is, and kindNone with 0
+// Next takes one operation from the front of in; n is how long it is, and KindNone with 0
 // means that more has to come. Of a message that is long it needs only the beginning, with
-// StampSize bytes of payload: rest tells how much is to be skipped behind.
-func next(in []byte) (op operation, n int, err error) {
+// StampSize bytes of payload: Rest tells how much is to be skipped behind.
+func Next(in []byte) (op Operation, n int, err error) {
 	end := bytes.IndexByte(in, '\n')
 	if end < 0 {
 		if len(in) > maxLine {
@@ -67,15 +65,15 @@ func next(in []byte) (op operation, n int, err error) {
 	case "HMSG":
 		return takeMessage(args, in[n:], n, true)
 	case "PING":
-		op.kind = kindPing
+		op.Kind = KindPing
 	case "PONG":
-		op.kind = kindPong
+		op.Kind = KindPong
 	case "+OK":
-		op.kind = kindOK
+		op.Kind = KindOK
 	case "-ERR":
-		op.kind, op.text = kindErr, bytes.Trim(args, " '")
+		op.Kind, op.Text = KindErr, bytes.Trim(args, " '")
 	case "INFO":
-		op.kind, op.text = kindInfo, args
+		op.Kind, op.Text = KindInfo, args
 	default:
 		return op, 0, fmt.Errorf("a line that begins with %.20q", line)
 	}
@@ -90,7 +88,7 @@ var errMessage = errors.New("a message whose line is not as it should be")
 // in holds the bytes behind the line, of at bytes.
 //
 // hot: BenchmarkDeliveries, TestReaderDoesNotAllocate.
-func takeMessage(line, in []byte, at int, headers bool) (op operation, n int, err error) {
+func takeMessage(line, in []byte, at int, headers bool) (op Operation, n int, err error) {
 	var fields [5][]byte
 	k := 0
 	for len(line) > 0 && k < len(fields) {
@@ -112,9 +110,9 @@ func takeMessage(line, in []byte, at int, headers bool) (op operation, n int, er
 	if k < least || k > least+1 || len(line) > 0 {
 		return op, 0, errMessage
 	}
-	op.kind, op.subject = kindMessage, fields[0]
+	op.Kind, op.Subject = KindMessage, fields[0]
 	if k > least {
-		op.reply = fields[2]
+		op.Reply = fields[2]
 	}
 	total, ok := number(fields[k-1])
 	head := 0
@@ -124,18 +122,18 @@ func takeMessage(line, in []byte, at int, headers bool) (op operation, n int, er
 	if !ok || head > total {
 		return op, 0, errMessage
 	}
-	op.size = total - head
+	op.Size = total - head
 	whole := total + len(crlf)
 	if len(in) < min(whole, head+StampSize) {
-		return operation{}, 0, nil
+		return Operation{}, 0, nil
 	}
 	here := min(len(in), whole)
 	if headers {
-		op.header = in[:head]
+		op.Header = in[:head]
 	}
-	op.payload = in[head:min(here, total)]
-	op.rest = whole - here
-	if op.rest == 0 && !bytes.Equal(in[total:whole], crlf) {
+	op.Payload = in[head:min(here, total)]
+	op.Rest = whole - here
+	if op.Rest == 0 && !bytes.Equal(in[total:whole], crlf) {
 		return op, 0, errors.New("a message that does not end where it should")
 	}
 	return op, at + here, nil

@@ -32,21 +32,21 @@ var said = []struct{ in, want string }{
 	{strings.Repeat("x", maxLine+1), "!"},
 }
 
-func text(op operation) string {
-	switch op.kind {
-	case kindInfo:
-		return "info " + string(op.text)
-	case kindErr:
-		return "err " + string(op.text)
-	case kindMessage:
-		return fmt.Sprintf("msg %s %s %s %s", op.subject, op.reply, strings.ReplaceAll(string(op.header), "\r\n", ""), op.payload) + strings.Repeat("+", op.rest)
+func text(op Operation) string {
+	switch op.Kind {
+	case KindInfo:
+		return "info " + string(op.Text)
+	case KindErr:
+		return "err " + string(op.Text)
+	case KindMessage:
+		return fmt.Sprintf("msg %s %s %s %s", op.Subject, op.Reply, strings.ReplaceAll(string(op.Header), "\r\n", ""), op.Payload) + strings.Repeat("+", op.Rest)
 	}
-	return map[kind]string{kindPing: "ping", kindPong: "pong", kindOK: "ok"}[op.kind]
+	return map[Kind]string{KindPing: "ping", KindPong: "pong", KindOK: "ok"}[op.Kind]
 }
 
 func TestNext(t *testing.T) {
 	for _, tc := range said {
-		op, n, err := next([]byte(tc.in))
+		op, n, err := Next([]byte(tc.in))
 		got := text(op)
 		if err != nil {
 			got = "!"
@@ -60,7 +60,7 @@ func TestNext(t *testing.T) {
 			continue
 		}
 		for i := range tc.in {
-			if op, n, err := next([]byte(tc.in[:i])); n != 0 && op.kind != kindMessage || err != nil {
+			if op, n, err := Next([]byte(tc.in[:i])); n != 0 && op.Kind != KindMessage || err != nil {
 				t.Errorf("%q: %d, %v", tc.in[:i], n, err)
 			}
 		}
@@ -72,8 +72,8 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 // Of a long message the beginning is enough, and the rest is told.
 func TestNextLong(t *testing.T) {
 	in := append([]byte("MSG foo 1 1000\r\n"), bytes.Repeat([]byte{'x'}, 50)...)
-	op, n, err := next(in)
-	if err != nil || n != len(in) || op.size != 1000 || len(op.payload) != 50 || op.rest != 952 {
+	op, n, err := Next(in)
+	if err != nil || n != len(in) || op.Size != 1000 || len(op.Payload) != 50 || op.Rest != 952 {
 		t.Errorf("%d of %d, %+v, %v", n, len(in), op, err)
 	}
 }
@@ -169,7 +169,7 @@ func FuzzReceive(f *testing.F) {
 func TestReaderDoesNotAllocate(t *testing.T) {
 	in := append([]byte("MSG foo.bar 1 _INBOX.7 100\r\n"), append(make([]byte, 100), crlf...)...)
 	if n := testing.AllocsPerRun(100, func() {
-		if _, _, err := next(in); err != nil {
+		if _, _, err := Next(in); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

@@ -42,15 +42,15 @@ func (s *requester) Request(r *load.Request) error {
 
 // Receive takes replies.
 func (s *requester) Receive(in []byte, answers *load.Answers) (int, error) {
-	return s.receive(in, answers, func(op *operation) error {
-		switch op.kind {
-		case kindMessage:
+	return s.receive(in, answers, func(op *Operation) error {
+		switch op.Kind {
+		case KindMessage:
 			return s.take(op, answers)
-		case kindErr:
-			if !ofOne(op.text) {
-				return refused(op.text)
+		case KindErr:
+			if !ofOne(op.Text) {
+				return refused(op.Text)
 			}
-			answers.Why = "-ERR " + strconv.Quote(string(op.text))
+			answers.Why = "-ERR " + strconv.Quote(string(op.Text))
 			answers.Add(load.Answer{Class: load.ClassStatus})
 		}
 		return nil
@@ -59,13 +59,13 @@ func (s *requester) Receive(in []byte, answers *load.Answers) (int, error) {
 
 // take finds the request of a reply. The header may have an error status: 503 of a server without a
 // subscriber, or a service's own.
-func (s *requester) take(op *operation, answers *load.Answers) error {
-	last, ok := bytes.CutPrefix(op.subject, s.inbox)
+func (s *requester) take(op *Operation, answers *load.Answers) error {
+	last, ok := bytes.CutPrefix(op.Subject, s.inbox)
 	slot, err := strconv.ParseUint(string(last), 10, 32)
 	if !ok || err != nil {
-		return &load.Failed{Class: load.ClassProtocol, Err: fmt.Errorf("a message on %.100q", op.subject)}
+		return &load.Failed{Class: load.ClassProtocol, Err: fmt.Errorf("a message on %.100q", op.Subject)}
 	}
-	a := load.Answer{Match: load.BySlot, Slot: uint32(slot), Body: int64(op.size), Status: statusOf(op.header)}
+	a := load.Answer{Match: load.BySlot, Slot: uint32(slot), Body: int64(op.Size), Status: statusOf(op.Header)}
 	if a.Status != 0 {
 		a.Class = load.ClassStatus
 		answers.Why = fmt.Sprintf("a reply with status %d", a.Status)
@@ -88,16 +88,16 @@ func (*responder) Request(*load.Request) error { return errListens }
 
 // Receive replies.
 func (s *responder) Receive(in []byte, answers *load.Answers) (int, error) {
-	return s.receive(in, answers, func(op *operation) error {
+	return s.receive(in, answers, func(op *Operation) error {
 		switch {
-		case op.kind == kindErr:
-			return refused(op.text)
-		case op.kind == kindMessage && len(op.reply) > 0:
-			b := append(append(s.reply, "PUB "...), op.reply...)
-			b = strconv.AppendInt(append(b, ' '), int64(op.size), 10)
+		case op.Kind == KindErr:
+			return refused(op.Text)
+		case op.Kind == KindMessage && len(op.Reply) > 0:
+			b := append(append(s.reply, "PUB "...), op.Reply...)
+			b = strconv.AppendInt(append(b, ' '), int64(op.Size), 10)
 			b = append(b, crlf...)
-			b = append(b, op.payload...)
-			b = append(b, make([]byte, op.size-len(op.payload))...) // the rest has not come
+			b = append(b, op.Payload...)
+			b = append(b, make([]byte, op.Size-len(op.Payload))...) // the rest has not come
 			s.reply = append(b, crlf...)
 		}
 		return nil

@@ -39,14 +39,14 @@ func (s *subscriber) Receive(in []byte, answers *load.Answers) (int, error) {
 	s.account.mu.Lock()
 	defer s.account.mu.Unlock()
 	fresh := int64(0)
-	used, err := s.receive(in, answers, func(op *operation) error {
-		switch op.kind {
-		case kindMessage:
+	used, err := s.receive(in, answers, func(op *Operation) error {
+		switch op.Kind {
+		case KindMessage:
 			if s.take(op, zero, answers) {
 				fresh++
 			}
-		case kindErr:
-			return refused(op.text)
+		case KindErr:
+			return refused(op.Text)
 		}
 		return nil
 	})
@@ -59,12 +59,12 @@ func (s *subscriber) Receive(in []byte, answers *load.Answers) (int, error) {
 // take counts one message, and reports whether it was new.
 //
 // hot: BenchmarkDeliveries.
-func (s *subscriber) take(op *operation, zero int64, answers *load.Answers) bool {
-	m, ok := readStamp(op.payload)
+func (s *subscriber) take(op *Operation, zero int64, answers *load.Answers) bool {
+	m, ok := readStamp(op.Payload)
 	if !ok || s.codec.Do == PubSub && m.run != s.codec.run {
 		s.codec.foreign.Add(1)
 		if s.codec.Do == Subscribe {
-			answers.Add(load.Answer{Match: load.Untimed, Body: int64(op.size)})
+			answers.Add(load.Answer{Match: load.Untimed, Body: int64(op.Size)})
 		}
 		return false
 	}
@@ -79,7 +79,7 @@ func (s *subscriber) take(op *operation, zero int64, answers *load.Answers) bool
 		s.account.doubled++
 		return false
 	}
-	a := load.Answer{Match: load.ByTimes, Due: m.due - zero, Sent: m.sent - zero, Body: int64(op.size)}
+	a := load.Answer{Match: load.ByTimes, Due: m.due - zero, Sent: m.sent - zero, Body: int64(op.Size)}
 	if m.run != s.codec.run && a.Sent > answers.Now {
 		a = load.Answer{Match: load.Untimed, Body: a.Body} // of another clock
 	}

@@ -132,26 +132,11 @@ func (c *conn) Close() error {
 }
 
 func dial(ctx context.Context, address string, l natscodec.Login) (*conn, error) {
-	nc, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	nc, in, err := natscodec.Dial(ctx, address, l, "")
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{nc, bufio.NewReaderSize(nc, writeBuffer), context.AfterFunc(ctx, func() { _ = nc.Close() })}
-	said, err := json.Marshal(map[string]any{
-		"verbose": false, "pedantic": false, "tls_required": false, "user": l.User, "pass": l.Pass, "auth_token": l.Token,
-	})
-	if err == nil {
-		_ = c.SetDeadline(time.Now().Add(stall))
-		_, err = c.in.ReadString('\n') // INFO
-	}
-	if err == nil {
-		err = c.exchange(append(append([]byte("CONNECT "), said...), "\r\nPING\r\n"...))
-	}
-	if err != nil {
-		_ = c.Close()
-		return nil, err
-	}
-	return c, nil
+	return &conn{nc, in, context.AfterFunc(ctx, func() { _ = nc.Close() })}, nil
 }
 
 // exchange says something that ends with a PING, and takes its PONG.

@@ -1,6 +1,6 @@
 // Package live shows a run while it goes on: a few changing lines on a terminal, and a line now and
 // then elsewhere. It reads the numbers that the run has published and never asks for more. The goal
-// report of bench-load compares the cost of a run with it and without.
+// report of bench load compares the cost of a run with it and without.
 package live
 
 import (

@@ -2,7 +2,6 @@ package tunneled
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"strings"
 	"time"
@@ -20,23 +19,16 @@ const (
 // child is a process that prints on its standard output how it is reached.
 type child struct {
 	*process.Child
-	name  string
-	lines chan string // of its standard output; lines that no caller awaits are dropped
+	lines chan string // of its standard output
 }
 
 // spawn starts a process of our program, at a place if that is not nil.
 func spawn(place func(start func() error) error, name, program string, args ...string) (*child, error) {
-	c := &child{name: name, lines: make(chan string, 16)}
 	cmd := exec.Command(program, args...)
 	cmd.Env = process.Environment()
-	var err error
-	c.Child, err = process.Spawn(name, cmd, process.Options{Follows: true, Place: place}, func(line []byte) {
-		select {
-		case c.lines <- string(line):
-		default:
-		}
-	}, nil)
-	return c, err
+	lines, take := process.Lines()
+	c, err := process.Spawn(name, cmd, process.Options{Follows: true, Place: place}, take, nil)
+	return &child{c, lines}, err
 }
 
 // await gives the rest of the next line that begins with these words, trimmed.
@@ -44,24 +36,19 @@ func (c *child) await(ctx context.Context, begin string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	for {
-		select {
-		case <-c.Ended():
-			if len(c.lines) == 0 { // it cannot print any more
-				return "", c.Failure()
-			}
-		case line := <-c.lines:
-			if rest, ok := strings.CutPrefix(line, begin); ok {
-				return strings.TrimSpace(rest), nil
-			}
-		case <-ctx.Done():
-			return "", fmt.Errorf("%s does not say %q: %w", c.name, begin, ctx.Err())
+		line, err := c.Hear(ctx, startWithin, c.lines)
+		if err != nil {
+			return "", err
+		}
+		if rest, ok := strings.CutPrefix(line, begin); ok {
+			return strings.TrimSpace(rest), nil
 		}
 	}
 }
 
-// stop ends the process, and says if it had ended by itself or did not end in peace.
+// stop ends it.
 func (c *child) stop() error {
-	if c == nil {
+	if c == nil || c.Child == nil {
 		return nil
 	}
 	if err := c.Stop(stopWithin); err != nil {

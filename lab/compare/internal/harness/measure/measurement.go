@@ -5,7 +5,7 @@ package measure
 import (
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"paddock/load/histogram"
 )
 
 // Operation names the operation of a measurement.
@@ -42,12 +42,6 @@ func (m *Measurement) PerSecond() (ops, bytes float64) {
 	return float64(m.Ops) / s, float64(m.Bytes) / s
 }
 
-// A minute is longer than any window; three digits keep p50 within 0.1 %.
-const (
-	longestLatency = int64(time.Minute)
-	latencyDigits  = 3
-)
-
 // Latency is a distribution of latencies.
 type Latency struct {
 	Count                    int64
@@ -55,31 +49,14 @@ type Latency struct {
 	P50, P90, P99, P999, Max time.Duration
 }
 
-// NewHistogram returns a histogram of latencies in nanoseconds, up to a minute.
-func NewHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, longestLatency, latencyDigits)
-}
-
-// Record adds one latency.
-func Record(h *hdrhistogram.Histogram, d time.Duration) {
-	_ = h.RecordValue(min(max(int64(d), 1), longestLatency)) // within its bounds by now
-}
-
-// Merged returns the sum of histograms, of which there is at least one.
-func Merged(histograms []*hdrhistogram.Histogram) *hdrhistogram.Histogram {
-	for _, h := range histograms[1:] {
-		histograms[0].Merge(h)
+// LatencyOf summarises the sum of some histograms.
+func LatencyOf(all ...*histogram.Histogram) Latency {
+	sum := histogram.New()
+	for _, h := range all {
+		sum.Add(h)
 	}
-	return histograms[0]
-}
-
-// LatencyOf summarises a histogram.
-func LatencyOf(h *hdrhistogram.Histogram) Latency {
-	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) }
 	return Latency{
-		Count: h.TotalCount(),
-		Mean:  time.Duration(h.Mean()),
-		P50:   at(50), P90: at(90), P99: at(99), P999: at(99.9),
-		Max: time.Duration(h.Max()),
+		Count: int64(sum.Count()), Mean: sum.Mean(),
+		P50: sum.Quantile(0.5), P90: sum.Quantile(0.9), P99: sum.Quantile(0.99), P999: sum.Quantile(0.999), Max: sum.Max(),
 	}
 }

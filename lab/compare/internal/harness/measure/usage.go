@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"paddock/lab/process"
 )
 
 // Usage is processor time: of a process so far, or within a window.
@@ -15,14 +17,30 @@ type Usage struct {
 	System time.Duration
 }
 
-// OwnUsage returns the processor time of this process, over all its threads.
-func OwnUsage() (Usage, error) {
-	var ru syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
+// ProcessUsage returns the processor time of a process. The sum of its user and system time is that
+// of its clock, in nanoseconds; their ratio is from /proc/PID/stat, which has steps of 10 ms.
+func ProcessUsage(pid int) (Usage, error) {
+	total, err := process.CPU(pid)
+	if err != nil {
 		return Usage{}, err
 	}
-	return Usage{time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())}, nil
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Usage{}, err
+	}
+	_, after, _ := strings.Cut(string(text), ") ") // the name may have spaces
+	fields := append(strings.Fields(after), make([]string, 13)...)
+	user, failed := strconv.ParseInt(fields[11], 10, 64)
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	if err := errors.Join(failed, err); err != nil {
+		return Usage{}, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+	}
+	stime := time.Duration(float64(total) * float64(system) / float64(max(user+system, 1)))
+	return Usage{User: total - stime, System: stime}, nil
 }
+
+// OwnUsage returns the processor time of this process, over all its threads.
+func OwnUsage() (Usage, error) { return ProcessUsage(os.Getpid()) }
 
 // Sub returns the difference of two readings.
 func (u Usage) Sub(from Usage) Usage { return Usage{u.User - from.User, u.System - from.System} }

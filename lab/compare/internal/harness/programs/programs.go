@@ -1,48 +1,18 @@
-// Package programs holds the start and the end of each program of the comparisons, and helps
-// with the programs that they start.
+// Package programs helps with the programs that the comparisons start.
 package programs
 
 import (
-	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"os"
 	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"paddock/lab/process"
 )
-
-// Main runs a program with the arguments behind its name. An interrupt or SIGTERM ends its
-// context. An error is told on stderr, and makes the exit code 1, but for one that is
-// [flag.ErrHelp]: then the flags have been listed.
-func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
-	}
-}
-
-// Self is the path of the running program.
-func Self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
-
-// Beside is the path of a program in the folder of the running one.
-func Beside(name string) string { return filepath.Join(filepath.Dir(Self()), name) }
 
 // Find returns the path of a program that is looked for in PATH. The error for a missing one wraps
 // [errors.ErrUnsupported].
@@ -72,14 +42,14 @@ func Build(program, module, pkg string) error {
 	return nil
 }
 
-// FreePort returns a port of this machine on which no program listens now. Another program may
-// take it before the caller does.
+// FreePort returns a port of this machine on which no program listens now.
 func FreePort() (string, error) {
-	ports, err := FreePorts(1)
+	at, err := process.FreeAddress()
 	if err != nil {
 		return "", err
 	}
-	return strconv.Itoa(ports[0]), nil
+	_, port, err := net.SplitHostPort(at)
+	return port, err
 }
 
 // FreePorts is FreePort for several ports, no two of them the same.

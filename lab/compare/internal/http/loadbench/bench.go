@@ -1,4 +1,4 @@
-// Package loadbench holds the goals of bench-load: `paddock bench http` beside wrk, ab, hey
+// Package loadbench holds the goals of bench load: `paddock bench http` beside wrk, ab, hey
 // and oha, each a process of its own, before services that cost little or whose response
 // times are known.
 package loadbench
@@ -26,7 +26,7 @@ import (
 type Bench struct {
 	// The programs; those of others are looked for in PATH.
 	Paddock, Wrk, Ab, Hey, Oha, Nginx string
-	Self                              string // bench-load, for PublishCommand
+	Self                              string // this program, for PublishCommand
 
 	Dir    string        // for temporary files
 	Memory time.Duration // of the run whose memory is watched

@@ -9,6 +9,7 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/http/webload"
+	"paddock/lab/internal/peers"
 	responders "paddock/lab/responder"
 )
 
@@ -51,6 +52,9 @@ var others = map[string]generator{
 	bufioPeer: {publishArgs(bufioPeer), readPublished},
 }
 
+// shares are the percentiles that are shown.
+var shares = map[float64]harness.Metric{50: harness.P50, 90: harness.P90, 99: harness.P99}
+
 // cannot returns the error of a program that does not support an operation.
 func cannot(program string, op measure.Operation) error {
 	return fmt.Errorf("%s does no %s: %w", program, op, errors.ErrUnsupported)
@@ -91,6 +95,33 @@ func readWrk(stdout string, m *measure.Measurement) error {
 	}
 	m.Figures[string(harness.P999)], m.Figures[string(harness.P90)] = us(m.Latency.P999), us(m.Latency.P90)
 	return nil
+}
+
+// abMost is how many requests ab makes at most: it keeps room for each.
+const abMost = "20000000"
+
+// abArgs are the arguments of ab. The bound of -t comes before that of -n, which it sets.
+func abArgs(o *order) ([]string, error) {
+	switch o.op {
+	case opNull, opNginx, opFrozen:
+		return []string{"-k", "-q", "-c", o.connections(), "-t", o.seconds(), "-n", abMost, o.url}, nil
+	}
+	return nil, cannot(abPeer, o.op)
+}
+
+// readAb reads its text, whose percentiles are whole milliseconds.
+func readAb(stdout string, m *measure.Measurement) error {
+	f, err := peers.ReadAb(stdout)
+	if err != nil {
+		return err
+	}
+	m.Ops, m.Bytes, m.Elapsed = f.Requests, f.Bytes, f.Elapsed
+	for _, p := range f.Percentiles {
+		if metric, ok := shares[p.Percent]; ok {
+			m.Figures[string(metric)] = us(p.Latency)
+		}
+	}
+	return checkAnswers(abPeer, m.Ops, f.Failed)
 }
 
 // The reference for the programs: a service that stands still for a tenth of the time, with a load

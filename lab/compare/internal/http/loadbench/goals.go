@@ -194,7 +194,7 @@ func truthGoal() harness.Goal {
 	return g
 }
 
-// web is bench-web's first goal.
+// web is bench web's first goal.
 func web() harness.Goal {
 	g := webbench.Goals()[0]
 	g.Longer = 1

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 )
 
@@ -49,8 +48,9 @@ func readHey(stdout string, m *measure.Measurement) error {
 		}
 	}
 	for _, found := range heyShare.FindAllStringSubmatch(stdout, -1) {
-		took, _ := strconv.ParseFloat(found[2], 64) // of digits
-		if metric, ok := map[string]harness.Metric{"50": harness.P50, "90": harness.P90, "99": harness.P99}[found[1]]; ok {
+		percent, _ := strconv.ParseFloat(found[1], 64) // of digits
+		took, _ := strconv.ParseFloat(found[2], 64)
+		if metric, ok := shares[percent]; ok {
 			m.Figures[string(metric)] = took * 1e6
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"paddock/lab/compare/internal/harness/measure"
 )
 
-// PublishCommand is the first argument by which bench-load is one of the publishers that
+// PublishCommand is the first argument by which bench load is one of the publishers that
 // `paddock bench nats pub` is compared with, as a process of its own.
 const PublishCommand = "publish"
 

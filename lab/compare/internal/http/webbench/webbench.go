@@ -1,4 +1,4 @@
-// Package webbench holds the goals of bench-web: `paddock web` beside nginx, each a
+// Package webbench holds the goals of bench web: `paddock web` beside nginx, each a
 // process of its own under wrk, with the same files.
 package webbench
 

@@ -51,7 +51,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (*measure.Measureme
 		return b.measure(ctx, half, t)
 	}
 	m, err := b.measure(ctx, op.load, t)
-	if err == nil && t.Contender.Peer == Reference && t.Contender.Driver == "" {
+	if err == nil && t.Contender.Peer == Reference {
 		b.keep(op, t, m)
 	}
 	return m, err
@@ -87,14 +87,6 @@ func (b *Bench) half(ctx context.Context, op operation, t harness.Turn) (load, e
 
 // measure runs a load against a server of its own.
 func (b *Bench) measure(ctx context.Context, l load, t harness.Turn) (m *measure.Measurement, err error) {
-	run := l.Measure
-	if t.Contender.Driver == byNATSGo {
-		c, ok := l.(clientLoad)
-		if !ok {
-			return nil, fmt.Errorf("not with nats.go here: %w", errors.ErrUnsupported)
-		}
-		run = c.MeasureNATS
-	}
 	argv, err := b.command(t.Contender.Peer)
 	if err != nil {
 		return nil, err
@@ -117,7 +109,7 @@ func (b *Bench) measure(ctx context.Context, l load, t harness.Turn) (m *measure
 		defer func() { err = errors.Join(err, wait()) }()
 	}
 	runtime.GC() // the garbage of the contender before is not part of this one
-	return run(ctx, s, t.Options)
+	return l.Measure(ctx, s, t.Options)
 }
 
 // command returns the program and arguments of a peer.

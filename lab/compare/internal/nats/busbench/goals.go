@@ -1,25 +1,21 @@
-// Package busbench holds the goals of bench-bus, and measures its contenders: a
+// Package busbench holds the goals of bench bus, and measures its contenders: a
 // broker's own program, started as a process for each turn, under a load that is
 // the same for every one.
 package busbench
 
 import (
-	"slices"
-
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/nats/natsload"
 )
 
-// The peers, and the drivers that load them.
+// The peers.
 const (
 	Ours      = "paddock"
 	Reference = "nats-server"
 
 	// noStall is nats-server with no_fast_producer_stall.
 	noStall = "nats-server-no-stall"
-
-	byNATSGo = "nats.go"
 )
 
 // Peers are the contenders' servers. Both run with their defaults.
@@ -58,18 +54,11 @@ func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
 	return goals
 }
 
-// goalOf is ours against nats-server, by the raw driver and by nats.go.
+// goalOf is ours against nats-server.
 func goalOf(op operation) harness.Goal {
 	g := harness.Goal{Name: op.name, Title: op.title, Metric: metricOf(op), Base: Reference, Fine: true, Bars: bars(op.name)}
 	for _, peer := range []string{Ours, Reference} {
 		g.Contenders = append(g.Contenders, contender(peer, op.name))
-	}
-	if op.byNATS {
-		for _, peer := range []string{Ours, Reference} {
-			c := contender(peer, op.name)
-			c.Name, c.Driver, c.Base = peer+" by nats.go", byNATSGo, Reference+" by nats.go"
-			g.Contenders = append(g.Contenders, c)
-		}
 	}
 	show(&g)
 	return g
@@ -145,7 +134,7 @@ func bars(name string) []harness.Bar {
 	case "four-to-one", "queue-4":
 		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ServerCPU, 0.4, 0.2)}
 	case "request-1", "request-50":
-		return slices.Concat(requestBars(Ours, Reference), requestBars(Ours+" by nats.go", Reference+" by nats.go"))
+		return []harness.Bar{harness.AtMost(Ours, Reference, harness.P50, 0.75, 0.6), harness.AtMost(Ours, Reference, harness.P99, 0.6, 0.4)}
 	case "subjects-1m":
 		return []harness.Bar{harness.AtLeast(Ours, Reference, harness.OpsPerSecond, 2.5, 4)}
 	case "churn":
@@ -154,11 +143,4 @@ func bars(name string) []harness.Bar {
 		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ConnBytes, 0.25, 0)}
 	}
 	return nil
-}
-
-func requestBars(ours, base string) []harness.Bar {
-	return []harness.Bar{
-		harness.AtMost(ours, base, harness.P50, 0.75, 0.6),
-		harness.AtMost(ours, base, harness.P99, 0.6, 0.4),
-	}
 }

@@ -8,25 +8,20 @@ import (
 
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/nats/natsload"
+	"paddock/lab/internal/persona/nats2012"
 )
 
 // operation is the load of a goal.
 type operation struct {
-	name   string
-	title  string
-	load   load
-	byNATS bool // measured by nats.go too
-	seed   bool // a row of the original benchmark
+	name  string
+	title string
+	load  load
+	seed  bool // a row of the original benchmark
 }
 
 // load is a Stream, Requests or Idle.
 type load interface {
 	Measure(ctx context.Context, s natsload.Server, o measure.Options) (*measure.Measurement, error)
-}
-
-// clientLoad is a load that nats.go can make too.
-type clientLoad interface {
-	MeasureNATS(ctx context.Context, s natsload.Server, o measure.Options) (*measure.Measurement, error)
 }
 
 const (
@@ -46,38 +41,28 @@ func operations(idle int) []operation {
 
 func publishing() []operation {
 	return []operation{
-		{name: "publish-16", title: "publish 16 B, no subscriber", load: natsload.Stream{Size: 16}, byNATS: true},
-		{name: "publish-128", title: "publish 128 B, no subscriber", load: natsload.Stream{Size: 128}, byNATS: true},
+		{name: "publish-16", title: "publish 16 B, no subscriber", load: natsload.Stream{Size: 16}},
+		{name: "publish-128", title: "publish 128 B, no subscriber", load: natsload.Stream{Size: 128}},
 		{name: "publish-2400", title: "publish 2,400 B, no subscriber", load: natsload.Stream{Size: 2400}},
 	}
 }
 
 // seeds are the rows of the NATS benchmark of 2012, under its names.
-func seeds() []operation {
-	row := func(name, title string, s natsload.Stream) operation {
-		return operation{name: name, title: "NATS 2012: " + title, load: s, seed: true}
+func seeds() (all []operation) {
+	for _, r := range nats2012.Rows {
+		s := natsload.Stream{Subject: r.Subject, Size: len(r.Payload), Subscribers: min(r.Sids, 1), Same: r.Sids > 0 && !r.Apart}
+		if r.Queue != "" {
+			s.Members = r.Sids
+		}
+		all = append(all, operation{name: r.Name, title: fmt.Sprintf("NATS 2012: %d subscriptions, %d B", r.Sids, s.Size), load: s, seed: true})
 	}
-	same := natsload.Stream{Size: 2, Subscribers: 1, Same: true}
-	two, four, conns := same, same, same
-	two.Members, four.Members, conns.Same = 2, 4, false
-	return []operation{
-		row("PubNoPayload", "publish nothing on a", natsload.Stream{Subject: "a"}),
-		row("PubMinPayload", "publish 1 B on a", natsload.Stream{Subject: "a", Size: 1}),
-		row("PubTinyPayload", "publish 2 B on foo", natsload.Stream{Size: 2}),
-		row("PubSmallPayload", "publish 11 B on foo", natsload.Stream{Size: 11}),
-		row("PubMedPayload", "publish 43 B on foo", natsload.Stream{Size: 43}),
-		row("PubLargePayload", "publish 2,400 B on foo", natsload.Stream{Size: 2400}),
-		row("PubSub", "one connection gets what it publishes, 2 B", same),
-		row("PubSubTwoConns", "publish on one connection, subscribe on another, 2 B", conns),
-		row("PubTwoQueueSub", "a queue group of 2 on the publisher's connection, 2 B", two),
-		row("PubFourQueueSub", "a queue group of 4 on the publisher's connection, 2 B", four),
-	}
+	return all
 }
 
 func delivering() []operation {
 	return []operation{
-		{name: "one-to-one-16", title: "1:1, 16 B", load: natsload.Stream{Size: 16, Subscribers: 1}, byNATS: true},
-		{name: "one-to-one-128", title: "1:1, 128 B", load: natsload.Stream{Size: 128, Subscribers: 1}, byNATS: true},
+		{name: "one-to-one-16", title: "1:1, 16 B", load: natsload.Stream{Size: 16, Subscribers: 1}},
+		{name: "one-to-one-128", title: "1:1, 128 B", load: natsload.Stream{Size: 128, Subscribers: 1}},
 		{name: "fan-out-8", title: "1:8, 128 B, per delivery", load: natsload.Stream{Size: 128, Subscribers: 8}},
 		{name: "fan-out-100", title: "1:100, 128 B, per delivery", load: natsload.Stream{Size: 128, Subscribers: 100}},
 		{name: "four-to-one", title: "4:1, 128 B", load: natsload.Stream{Size: 128, Publishers: 4, Subscribers: 1}},
@@ -108,8 +93,8 @@ func besides() []operation {
 
 func asking(idle int) []operation {
 	return []operation{
-		{name: "request-1", title: "request and reply, 128 B, 1 requester", load: natsload.Requests{Size: 128, Requesters: 1}, byNATS: true},
-		{name: "request-50", title: "request and reply, 128 B, 50 requesters", load: natsload.Requests{Size: 128, Requesters: 50}, byNATS: true},
+		{name: "request-1", title: "request and reply, 128 B, 1 requester", load: natsload.Requests{Size: 128, Requesters: 1}},
+		{name: "request-50", title: "request and reply, 128 B, 50 requesters", load: natsload.Requests{Size: 128, Requesters: 50}},
 		{name: "idle", title: fmt.Sprintf("%d idle connections: the server's resident memory for each", idle), load: natsload.Idle{Conns: idle}},
 	}
 }

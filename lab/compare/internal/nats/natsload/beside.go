@@ -24,7 +24,7 @@ func (b *besides) start(w *crew, s Stream) error {
 	ctx, cancel := context.WithCancel(w.ctx)
 	b.halt = cancel
 	if s.Churn > 0 {
-		c, err := w.join("the churning one", &Counter{}, nil)
+		c, err := w.join("the churning one", nil)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -139,7 +140,7 @@ func (b *broker) flush() {
 
 // publish knows patterns that end in a wildcard, and no queue groups.
 func (b *broker) publish(in io.Reader, words []string) error {
-	size, err := lastNumber([]byte(strings.Join(words, " ") + "\n"))
+	size, err := strconv.Atoi(words[len(words)-1])
 	if err != nil {
 		return err
 	}

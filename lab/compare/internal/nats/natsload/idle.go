@@ -50,24 +50,27 @@ func (q Idle) Measure(ctx context.Context, server Server, o measure.Options) (_ 
 	return m, errors.Join(ctx.Err(), stillThere(conns))
 }
 
+// answerWithin bounds one exchange with an idle connection.
+const answerWithin = 10 * time.Second
+
 // stillThere asks the first and the last connection for a PONG: no connection was closed for being
 // idle.
 func stillThere(conns []net.Conn) error {
 	for _, nc := range []net.Conn{conns[0], conns[len(conns)-1]} {
-		if err := nc.SetDeadline(time.Now().Add(dialTimeout)); err != nil {
+		if err := nc.SetDeadline(time.Now().Add(answerWithin)); err != nil {
 			return err
 		}
 		if _, err := nc.Write([]byte("PONG\r\nPING\r\n")); err != nil {
 			return err
 		}
 		buf := make([]byte, readSize)
-		var seen Counter
-		for seen.Pongs == 0 {
+		var seen receiver
+		for seen.pongs == 0 {
 			n, err := nc.Read(buf)
 			if err != nil {
 				return fmt.Errorf("an idle connection: %w", err)
 			}
-			if err := seen.Feed(buf[:n]); err != nil {
+			if err := seen.feed(buf[:n]); err != nil {
 				return err
 			}
 		}

@@ -4,9 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"paddock/lab/compare/internal/harness/measure"
+	natscodec "paddock/lab/internal/codec/nats"
+	"paddock/load/histogram"
 )
 
 // tick is the interval at which a paced publisher sends the messages that are due. Half of it is in
@@ -43,10 +43,8 @@ func (r *streaming) paced(c *conn, publisher int, began time.Time, d time.Durati
 	return nil
 }
 
-// clock is the reader of a subscriber that times its messages.
+// clock times the messages of a subscriber.
 type clock struct {
-	frames Frames
-	count  int64
 	now    time.Time // of the present read
 	window *clocked
 	latest atomic.Pointer[clocked]
@@ -56,45 +54,29 @@ type clock struct {
 type clocked struct {
 	began  time.Time
 	period float64 // from a message of a publisher to its next, in nanoseconds
-	times  *hdrhistogram.Histogram
-}
-
-func newClock() *clock {
-	c := &clock{}
-	c.frames.Message = c.take
-	return c
+	times  *histogram.Histogram
 }
 
 // begin starts a window of messages of which each publisher sends rate a second.
 func (c *clock) begin(at time.Time, rate float64) {
-	c.latest.Store(&clocked{began: at, period: float64(time.Second) / rate, times: measure.NewHistogram()})
+	c.latest.Store(&clocked{began: at, period: float64(time.Second) / rate, times: histogram.New()})
 }
 
-func (c *clock) take(f Frame) {
-	_, number := readStamp(f.Payload)
-	due := c.window.began.Add(time.Duration(float64(number) * c.window.period))
-	measure.Record(c.window.times, c.now.Sub(due))
-	c.count++
-}
-
-// Feed implements parser.
-func (c *clock) Feed(p []byte) error {
-	c.now, c.window = time.Now(), c.latest.Load()
-	return c.frames.Feed(p)
-}
-
-func (c *clock) tally() (messages, pings, pongs int64) {
-	return c.count, c.frames.Pings, c.frames.Pongs
+// attach has the clock time what a connection receives.
+func (c *clock) attach(to *conn) {
+	to.read = func() { c.now, c.window = time.Now(), c.latest.Load() }
+	to.message = func(op *natscodec.Operation) {
+		_, number := readStamp(op.Payload)
+		due := c.window.began.Add(time.Duration(float64(number) * c.window.period))
+		c.window.times.Record(int64(c.now.Sub(due)))
+	}
 }
 
 // latency returns the latencies of the last window.
 func (r *streaming) latency() measure.Latency {
-	if len(r.clocks) == 0 {
-		return measure.Latency{}
+	all := make([]*histogram.Histogram, len(r.clocks))
+	for i, c := range r.clocks {
+		all[i] = c.latest.Load().times
 	}
-	var all []*hdrhistogram.Histogram
-	for _, c := range r.clocks {
-		all = append(all, c.latest.Load().times)
-	}
-	return measure.LatencyOf(measure.Merged(all))
+	return measure.LatencyOf(all...)
 }

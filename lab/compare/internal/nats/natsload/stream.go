@@ -9,8 +9,7 @@
 // messages in flight, because a broker has none, and closes a subscriber with too many pending
 // ones.
 //
-// The operations are values of [Stream], [Requests] and [Idle]; some have a second driver, nats.go,
-// which shows the performance that its users get.
+// The operations are values of [Stream], [Requests] and [Idle].
 package natsload
 
 import (
@@ -133,7 +132,7 @@ type streaming struct {
 func (r *streaming) join() error {
 	r.window = newWindow(r.limit(), r.arrived)
 	for i := range r.Subscribers {
-		c, err := r.crew.join(fmt.Sprintf("subscriber %d", i), r.receiver(), r.window.wake)
+		c, err := r.crew.join(fmt.Sprintf("subscriber %d", i), r.prepare)
 		if err != nil {
 			return err
 		}
@@ -150,7 +149,7 @@ func (r *streaming) join() error {
 		if r.Same {
 			continue
 		}
-		c, err := r.crew.join(fmt.Sprintf("publisher %d", i), &Counter{}, nil)
+		c, err := r.crew.join(fmt.Sprintf("publisher %d", i), nil)
 		if err != nil {
 			return err
 		}
@@ -159,18 +158,17 @@ func (r *streaming) join() error {
 	return nil
 }
 
-// receiver returns the parser of a subscriber.
-func (r *streaming) receiver() parser {
-	if r.Rate > 0 {
-		c := newClock()
-		r.clocks = append(r.clocks, c)
-		return c
+// prepare sets how a subscriber receives.
+func (r *streaming) prepare(c *conn) {
+	c.wake = r.window.wake
+	switch {
+	case r.Rate > 0:
+		k := &clock{}
+		r.clocks = append(r.clocks, k)
+		k.attach(c)
+	case r.Subjects == 1 && r.Members <= 1:
+		c.expect(delivered(r.Subject, 1, r.Size))
 	}
-	counter := &Counter{}
-	if r.Subjects == 1 && r.Members <= 1 {
-		counter.Expect(delivered(r.Subject, 1, r.Size), r.Size)
-	}
-	return counter
 }
 
 func (r *streaming) subscribe(c *conn) error {

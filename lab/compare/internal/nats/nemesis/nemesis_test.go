@@ -21,6 +21,7 @@ var (
 	lasting = flag.Duration("for", 0, "how long TestNemesis inflicts faults at random; 0 = it is skipped")
 	seeded  = flag.Uint64("seed", 0, "which faults TestNemesis inflicts; 0 = others each time")
 	kills   = flag.Int("kills", 0, "how often TestPauses inflicts each of its faults; 0 = it is skipped")
+	objects = flag.Int("objects", 0, "how many more objects the nodes of TestPauses have")
 	kept    = flag.String("dir", "", "where data and logs of TestNemesis stay; a directory that is empty or not there")
 	only    = flag.String("only", "", "TestNemesis inflicts only faults whose name contains this")
 )
@@ -150,6 +151,7 @@ func TestPauses(t *testing.T) {
 		t.Skip("-kills is not set")
 	}
 	s := newSite(t, 1, 3)
+	s.populate(*objects)
 	c := s.load(1)
 	var effects []effect
 	for _, name := range measured {
@@ -162,6 +164,6 @@ func TestPauses(t *testing.T) {
 			<-time.After(2 * time.Second)
 		}
 	}
-	s.finish(c)
 	percentiles(os.Stdout, effects)
+	s.finish(c)
 }

@@ -1,9 +1,11 @@
 package nemesis
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,7 +117,11 @@ func (s *site) addNode() *node {
 		s.t.Fatal(err)
 	}
 	file := filepath.Join(n.dir, "paddock.yaml")
-	if err := os.WriteFile(file, []byte("webhooks:\n  allow: [127.0.0.1]\ncluster:\n  snapshot: 20s\n  snapshot_bytes: 1MiB\n"), 0o600); err != nil {
+	settings := "webhooks:\n  allow: [127.0.0.1]\n"
+	if *objects == 0 { // there are snapshots all the time
+		settings += "cluster:\n  snapshot: 20s\n  snapshot_bytes: 1MiB\n"
+	}
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	local := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
@@ -130,6 +136,25 @@ func (s *site) addNode() *node {
 	}
 	s.nodes = append(s.nodes, n)
 	return n
+}
+
+// populate gives the nodes objects that are far from every fence.
+func (s *site) populate(count int) {
+	s.t.Helper()
+	s.await("all nodes", s.allAlive)
+	const most = 50_000
+	var body bytes.Buffer
+	for i := range count {
+		fmt.Fprintf(&body, `{"id":"far-%d","lon":%.4f,"lat":60}`+"\n", i, float64(i%100_000)/1000)
+		if i%most != most-1 && i != count-1 {
+			continue
+		}
+		status, answer, err := request(s.t.Context(), time.Minute, http.MethodPost, s.nodes[0].url("/v1/positions"), body.String())
+		if err != nil || status/100 != 2 {
+			s.t.Fatalf("positions of objects: %d %s, %v", status, answer, err)
+		}
+		body.Reset()
+	}
 }
 
 // hear takes a beat of a node. The term of a process never goes back.

@@ -1,10 +1,11 @@
-// Package tunnelbench holds the goals of bench-tunnel: our tunnel beside rathole and OpenSSH, each
+// Package tunnelbench holds the goals of bench tunnel: our tunnel beside rathole and OpenSSH, each
 // a server's process and a client's, with nginx behind it and wrk before it. The comparison is of
 // the processor time of both processes for a request.
 package tunnelbench
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -138,4 +139,27 @@ func content(root, size string) (path string, err error) {
 		}
 	}
 	return "", nil
+}
+
+//go:embed corpus.lua
+var corpusScript []byte
+
+// wrk runs it against a stand, after a warm-up, and counts the processor time of the stand's
+// processes. path "" is the corpus.
+func (b *Bench) wrk(ctx context.Context, s *stand, path string, conns int, o measure.Options) (*measure.Measurement, error) {
+	script, err := peers.WriteWrkScript(b.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var tail []string
+	if path == "" {
+		path, script = "/0", filepath.Join(b.Dir, "corpus.lua")
+		tail = []string{"--", strconv.Itoa(sitecorpus.Files)}
+		if err := os.WriteFile(script, corpusScript, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	args := append([]string{"-H", "Host: " + tunneled.Host, "http://" + s.front + path}, tail...)
+	w := webload.Wrk{Program: b.Wrk, Load: s.pids, Conns: conns, Script: script, Args: args}
+	return w.Measure(ctx, o)
 }

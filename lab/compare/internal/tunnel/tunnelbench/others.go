@@ -12,23 +12,17 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"time"
 
 	"paddock/lab/compare/internal/harness/programs"
 	"paddock/lab/internal/peers"
 	"paddock/lab/process"
 )
 
-// readyWithin is how long a tunnel may take until it brings an answer.
-const readyWithin = 15 * time.Second
-
-// stood returns a peer's processes as a stand, once the service has answered through them.
-func stood(ctx context.Context, p *peers.Stand, err error) (*stand, error) {
-	if err == nil {
-		err = p.Await(ctx, readyWithin, peers.Answers(p.Addr(), "/", "", true))
-	}
+// start starts a peer's processes, the last of which is ready when the service answers through it.
+func start(ctx context.Context, name string, up func(*peers.Stand) error) (*stand, error) {
+	p, err := peers.Start(ctx, name, up)
 	if err != nil {
-		return nil, errors.Join(err, p.Stop())
+		return nil, err
 	}
 	return &stand{front: p.Addr(), pids: p.Pids(), stop: p.Stop}, nil
 }
@@ -57,15 +51,11 @@ func (b *Bench) rathole(ctx context.Context, contender, target string) (*stand, 
 	if err != nil {
 		return nil, err
 	}
-	p, err := peers.NewStand(contender)
-	if err != nil {
-		return nil, err
-	}
-	return stood(ctx, p, b.runRathole(p, program, contender, link, target))
+	return start(ctx, contender, func(p *peers.Stand) error { return b.runRathole(ctx, p, program, contender, link, target) })
 }
 
 // runRathole starts both sides.
-func (b *Bench) runRathole(p *peers.Stand, program, contender, link, target string) error {
+func (b *Bench) runRathole(ctx context.Context, p *peers.Stand, program, contender, link, target string) error {
 	server, client := fmt.Sprintf(ratholeServer, link, p.Addr()), fmt.Sprintf(ratholeClient, link, target)
 	switch contender {
 	case ratholeTLS:
@@ -84,16 +74,14 @@ func (b *Bench) runRathole(p *peers.Stand, program, contender, link, target stri
 		server += fmt.Sprintf("[server.transport]\ntype = \"noise\"\n[server.transport.noise]\nlocal_private_key = \"%s\"\n", text(key.Bytes()))
 		client += fmt.Sprintf("[client.transport]\ntype = \"noise\"\n[client.transport.noise]\nremote_public_key = \"%s\"\n", text(key.PublicKey().Bytes()))
 	}
-	for _, side := range []struct{ name, text string }{{"server", server}, {"client", client}} {
-		file := filepath.Join(p.Dir, side.name+".toml")
-		if err := os.WriteFile(file, []byte(side.text), 0o600); err != nil {
-			return err
-		}
-		if err := p.Run(exec.Command(program, "--"+side.name, file), nil, nil); err != nil {
-			return err
-		}
+	files := [2]string{filepath.Join(p.Dir, "server.toml"), filepath.Join(p.Dir, "client.toml")}
+	if err := errors.Join(os.WriteFile(files[0], []byte(server), 0o600), os.WriteFile(files[1], []byte(client), 0o600)); err != nil {
+		return err
 	}
-	return nil
+	if err := p.Run(ctx, peers.Process{Cmd: exec.Command(program, "--server", files[0])}); err != nil {
+		return err
+	}
+	return p.Run(ctx, peers.Process{Cmd: exec.Command(program, "--client", files[1]), Ready: peers.Answers(p.Addr(), "/", "", true)})
 }
 
 // certificate makes one for localhost, in the form for rathole, with its root.
@@ -164,16 +152,11 @@ func (b *Bench) ssh(ctx context.Context, target string) (*stand, error) {
 	if err := os.WriteFile(config, fmt.Appendf(nil, sshdConfig, link, key, key+".pub"), 0o600); err != nil {
 		return nil, err
 	}
-	p, err := peers.NewStand(ssh)
-	if err != nil {
-		return nil, err
-	}
-	if err = p.Run(exec.Command(server, "-D", "-f", config), nil, nil); err == nil {
-		err = p.Await(ctx, readyWithin, process.Dials(link))
-	}
-	if err == nil {
-		err = p.Run(exec.Command(client, "-N", "-F", "none", "-i", key, "-p", port, "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
-			"-o", "ExitOnForwardFailure=yes", "-o", "LogLevel=ERROR", "-R", p.Addr()+":"+target, who.Username+"@"+host), nil, nil)
-	}
-	return stood(ctx, p, err)
+	return start(ctx, ssh, func(p *peers.Stand) error {
+		if err := p.Run(ctx, peers.Process{Cmd: exec.Command(server, "-D", "-f", config), Ready: process.Dials(link)}); err != nil {
+			return err
+		}
+		return p.Run(ctx, peers.Process{Ready: peers.Answers(p.Addr(), "/", "", true), Cmd: exec.Command(client, "-N", "-F", "none", "-i", key, "-p", port, "-o", "StrictHostKeyChecking=no",
+			"-o", "UserKnownHostsFile=/dev/null", "-o", "ExitOnForwardFailure=yes", "-o", "LogLevel=ERROR", "-R", p.Addr()+":"+target, who.Username+"@"+host)})
+	})
 }

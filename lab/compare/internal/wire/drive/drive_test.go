@@ -73,9 +73,7 @@ func connect(t *testing.T, peer peers.Peer, withTLS bool) (peers.Session, local,
 
 // cannot lists the missing operations, as "peer operation" and "peer TLS".
 var cannot = map[string]bool{
-	"raw requests": true, "raw paced": true, "raw beside": true,
-	"drpc beside": true,
-	"nats TLS":    true,
+	"raw requests": true, "raw posts": true, "raw paced": true, "raw beside": true,
 }
 
 // Every peer does every operation that it has, and its messages have arrived: Run itself compares
@@ -91,7 +89,7 @@ func TestEveryPeer(t *testing.T) {
 					if err == nil {
 						m, err = Run(t.Context(), op, session, remote, short)
 					}
-					want := cannot[peer.Name+" "+string(op)] || withTLS && cannot[peer.Name+" TLS"]
+					want := cannot[peer.Name+" "+string(op)]
 					if got := errors.Is(err, errors.ErrUnsupported); got != want || err != nil && !want {
 						t.Fatalf("got %v; is it supported: %v", err, !want)
 					}
@@ -106,7 +104,7 @@ func TestEveryPeer(t *testing.T) {
 
 func check(t *testing.T, op measure.Operation, m *measure.Measurement) {
 	t.Helper()
-	if m.Elapsed < 10*time.Millisecond {
+	if m.Elapsed < 10*time.Millisecond-Pace { // a paced window ends with the answer to its last request
 		t.Errorf("a window of %v", m.Elapsed)
 	}
 	size := int64(peers.SmallSize)
@@ -116,7 +114,8 @@ func check(t *testing.T, op measure.Operation, m *measure.Measurement) {
 	if op != Paced && op != Beside && m.Bytes != m.Ops*size {
 		t.Errorf("%d operations of %d bytes are %d bytes", m.Ops, size, m.Bytes)
 	}
-	if timed := m.Latency.Count; (op == RoundTrip || op == Paced || op == Beside) && timed != m.Ops {
+	// A call at a border of the window may be in one of the two counts alone.
+	if timed := m.Latency.Count; op == RoundTrip && max(timed-m.Ops, m.Ops-timed) > 1 || (op == Paced || op == Beside) && timed != m.Ops {
 		t.Errorf("%d of %d samples were recorded", timed, m.Ops)
 	}
 }

@@ -18,7 +18,7 @@ const (
 	// Requests: Callers goroutines, each sending its next request of 64 bytes
 	// when it has the answer to the last.
 	Requests measure.Operation = "requests"
-	// RoundTrip: one goroutine, likewise; every sample is recorded.
+	// RoundTrip: one goroutine, likewise; each request is timed.
 	RoundTrip measure.Operation = "roundtrip"
 	// Posts: Callers goroutines sending one-way messages of 64 bytes.
 	Posts measure.Operation = "posts"
@@ -62,9 +62,9 @@ func Run(ctx context.Context, op measure.Operation, s peers.Session, r Remote, o
 	defer time.AfterFunc(o.Warmup+o.Duration+settle, cancel).Stop()
 	switch op {
 	case Requests:
-		return requests(ctx, s, r, o, Callers)
+		return requests(ctx, s, r, o, Callers, timedEvery)
 	case RoundTrip:
-		return roundTrip(ctx, s, r, o)
+		return requests(ctx, s, r, o, 1, 1)
 	case Posts:
 		return oneWay(ctx, s.Poster, r, o, Callers, peers.SmallSize)
 	case Bulk:

@@ -6,10 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/peers"
+	"paddock/load/histogram"
 )
 
 // paced sends small requests at a fixed rate, beside so many bulk streams. The
@@ -37,7 +36,7 @@ func paced(ctx context.Context, s peers.Session, r Remote, o measure.Options, st
 }
 
 // measurePaced runs the window. Its bytes are those of the streams.
-func measurePaced(ctx context.Context, callers []*caller, r Remote, d time.Duration) (*measure.Measurement, error) {
+func measurePaced(ctx context.Context, callers []measure.Call, r Remote, d time.Duration) (*measure.Measurement, error) {
 	_, before, err := r.Received()
 	if err != nil {
 		return nil, err
@@ -46,54 +45,53 @@ func measurePaced(ctx context.Context, callers []*caller, r Remote, d time.Durat
 	if err != nil {
 		return nil, err
 	}
-	h, err := keepPace(ctx, callers, d)
-	if err != nil {
+	m := &measure.Measurement{}
+	if m.Latency, err = keepPace(ctx, callers, d); err != nil {
 		return nil, err
 	}
-	m := &measure.Measurement{Ops: h.TotalCount(), Latency: measure.LatencyOf(h)}
 	if err := meter.Stop(m); err != nil {
 		return nil, err
 	}
 	_, after, err := r.Received()
-	m.Bytes = after - before
+	m.Ops, m.Bytes = m.Latency.Count, after-before
 	return m, err
 }
 
 // keepPace starts a request every Pace for d: the callers take turns, each on a
 // schedule of its own, so that a slow answer delays no other caller's request.
-func keepPace(ctx context.Context, callers []*caller, d time.Duration) (*hdrhistogram.Histogram, error) {
+func keepPace(ctx context.Context, callers []measure.Call, d time.Duration) (measure.Latency, error) {
 	var (
 		running    sync.WaitGroup
 		failures   = make([]error, len(callers))
-		histograms = make([]*hdrhistogram.Histogram, len(callers))
+		histograms = make([]*histogram.Histogram, len(callers))
 		began      = time.Now()
 		period     = time.Duration(len(callers)) * Pace
 	)
-	for i, c := range callers {
-		histograms[i] = measure.NewHistogram()
+	for i, call := range callers {
+		histograms[i] = histogram.New()
 		running.Go(func() {
 			first := began.Add(time.Duration(i) * Pace)
-			failures[i] = c.every(ctx, period, first, began.Add(d), histograms[i])
+			failures[i] = callEvery(ctx, call, period, first, began.Add(d), histograms[i])
 		})
 	}
 	running.Wait()
-	return measure.Merged(histograms), errors.Join(failures...)
+	return measure.LatencyOf(histograms...), errors.Join(failures...)
 }
 
-// every starts a request each period. One that must wait for the answer to the
-// one before is timed from when it should have started, so that a stall shows in
-// all requests that it delays. How late the runtime wakes this goroutine for a
-// start is not the connection's doing: the schedule goes on from there.
-func (c *caller) every(ctx context.Context, period time.Duration, first, end time.Time, h *hdrhistogram.Histogram) error {
+// callEvery starts a request each period. One that must wait for the answer to the one before is
+// timed from when it should have started, so that a stall shows in all requests that it delays. How
+// late the runtime wakes this goroutine for a start is not the connection's doing: the schedule
+// goes on from there.
+func callEvery(ctx context.Context, call measure.Call, period time.Duration, first, end time.Time, h *histogram.Histogram) error {
 	for due := first; due.Before(end); due = due.Add(period) {
 		if wait := time.Until(due); wait > 0 {
 			time.Sleep(wait)
 			due = time.Now()
 		}
-		if err := c.call(ctx); err != nil {
+		if err := call(ctx); err != nil {
 			return err
 		}
-		measure.Record(h, time.Since(due))
+		h.Record(int64(time.Since(due)))
 	}
 	return nil
 }

@@ -51,9 +51,6 @@ type Service struct {
 type Target struct {
 	Addr string
 	TLS  *tls.Config // nil without TLS
-
-	// Link opens the transport in place of TCP's own dialer; nil means TCP.
-	Link func(ctx context.Context, addr string) (net.Conn, error)
 }
 
 // Session is one connection of a client. Many goroutines may call its methods; the results belong
@@ -83,7 +80,7 @@ type Sender interface {
 
 // All returns the contenders, ours first.
 func All() []Peer {
-	return []Peer{Wire, Raw, GRPC, Yamux, Smux, DRPC, NATS}
+	return []Peer{Wire, Raw, GRPC}
 }
 
 // Find returns the contender of that name.
@@ -104,24 +101,10 @@ func unsupported(why string) error { return fmt.Errorf("%s: %w", why, errors.Err
 
 // dial opens the connection that a target asks for, TLS included.
 func dial(ctx context.Context, t Target) (net.Conn, error) {
-	nc, err := dialPlain(ctx, t)
-	if err != nil || t.TLS == nil {
-		return nc, err
+	if t.TLS != nil {
+		return (&tls.Dialer{Config: t.TLS}).DialContext(ctx, "tcp", t.Addr)
 	}
-	tc := tls.Client(nc, t.TLS)
-	if err := tc.HandshakeContext(ctx); err != nil {
-		nc.Close()
-		return nil, err
-	}
-	return tc, nil
-}
-
-func dialPlain(ctx context.Context, t Target) (net.Conn, error) {
-	if t.Link != nil {
-		return t.Link(ctx, t.Addr)
-	}
-	var d net.Dialer
-	return d.DialContext(ctx, "tcp", t.Addr)
+	return new(net.Dialer).DialContext(ctx, "tcp", t.Addr)
 }
 
 // listener returns the service's listener, TLS included.

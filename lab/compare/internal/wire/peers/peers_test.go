@@ -2,8 +2,6 @@ package peers
 
 import (
 	"crypto/tls"
-	"errors"
-	"io"
 	"net"
 	"strings"
 	"sync"
@@ -79,20 +77,4 @@ func handshake(client, server *tls.Config) error {
 	defer serving.Wait()
 	defer near.Close()
 	return tls.Client(near, client).Handshake()
-}
-
-// A message that is longer than any that is sent ends the stream: the two ends
-// have lost each other.
-func TestPostsThatCannotBe(t *testing.T) {
-	near, far := net.Pipe()
-	var serving sync.WaitGroup
-	var err error
-	serving.Go(func() { err = serveStream(far, &Sink{}) })
-	_, writeErr := near.Write([]byte{modePosts})
-	_, headErr := near.Write([]byte{SmallSize + 1, 0, 0, 0})
-	serving.Wait()
-	near.Close()
-	if writeErr != nil || headErr != nil || err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("got %v (%v, %v)", err, writeErr, headErr)
-	}
 }

@@ -62,7 +62,7 @@ func (s *wireSession) Poster(context.Context) (Sender, error) { return wirePoste
 
 func (s *wireSession) Bulk(ctx context.Context) (Sender, error) {
 	stream, err := s.conn.Open(ctx, wireBulk, wire.OpenOptions{})
-	return &streamBulk{stream: stream}, err
+	return bulkSender{stream}, err
 }
 
 func (s *wireSession) Close() error { return s.conn.Close() }

@@ -1,4 +1,4 @@
-// Package wirebench holds the goals of bench-wire, and measures its contenders:
+// Package wirebench holds the goals of bench wire, and measures its contenders:
 // each with a server's process of its own, which is the program itself again.
 package wirebench
 
@@ -8,10 +8,16 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/drive"
+	"paddock/lab/compare/internal/wire/peers"
 )
 
-// multiplexing lists the peers that multiplex, ours first.
-var multiplexing = []string{"wire", "grpc", "drpc", "yamux", "smux", "nats"}
+// Peers lists the contenders.
+func Peers() (all []harness.Listed) {
+	for _, p := range peers.All() {
+		all = append(all, harness.Listed{Name: p.Name, About: p.About})
+	}
+	return all
+}
 
 // Goals returns the comparisons in the order in which they run.
 func Goals() []harness.Goal {
@@ -19,13 +25,13 @@ func Goals() []harness.Goal {
 		{
 			Name: "request", Title: "requests of 64 B, one connection, 100 in flight",
 			Metric: harness.OpsPerSecond, Base: "grpc",
-			Contenders: harness.Contenders(drive.Requests, "", multiplexing...),
+			Contenders: harness.Contenders(drive.Requests, "", "wire", "grpc"),
 			Bars:       []harness.Bar{harness.AtLeast("wire", "grpc", harness.OpsPerSecond, 12, 20)},
 		},
 		{
 			Name: "roundtrip", Title: "requests of 64 B, one connection, one at a time",
 			Metric: harness.P50, Base: "raw",
-			Contenders: harness.Contenders(drive.RoundTrip, "", append([]string{"raw"}, multiplexing...)...),
+			Contenders: harness.Contenders(drive.RoundTrip, "", "raw", "wire", "grpc"),
 			Bars:       []harness.Bar{harness.AtMost("wire", "raw", harness.P50, 1.25, 1.08)},
 		},
 		pinnedGoal("apart", harness.Apart, "two processors"),
@@ -34,13 +40,13 @@ func Goals() []harness.Goal {
 		{
 			Name: "bulk", Title: "one stream, writes of 64 KiB",
 			Metric: harness.BytesPerSecond, Base: "raw",
-			Contenders: harness.Contenders(drive.Bulk, "", append([]string{"raw"}, multiplexing...)...),
+			Contenders: harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc"),
 			Bars:       []harness.Bar{harness.AtLeast("wire", "raw", harness.BytesPerSecond, 0.90, 0.97)},
 		},
 		{
 			Name: "tls", Title: "one stream, writes of 64 KiB, TLS 1.3",
 			Metric: harness.BytesPerSecond, Base: "raw",
-			Contenders: overTLS(harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc", "drpc", "yamux", "smux")),
+			Contenders: overTLS(harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc")),
 			Bars:       []harness.Bar{harness.AtLeast("wire", "raw", harness.BytesPerSecond, 0.95, 1.1)},
 		},
 		besideGoal(),
@@ -89,7 +95,7 @@ func alsoTitle(m harness.Metric) string {
 func pinnedGoal(name string, pin harness.Pin, where string) harness.Goal {
 	return harness.Goal{
 		Name: name, Title: "requests of 64 B, one at a time, the processes bound to " + where,
-		Metric: harness.P50, Base: "raw", Contenders: harness.Contenders(drive.RoundTrip, pin, "raw", "wire", "drpc", "yamux", "smux"),
+		Metric: harness.P50, Base: "raw", Contenders: harness.Contenders(drive.RoundTrip, pin, "raw", "wire", "grpc"),
 		Bars: []harness.Bar{harness.AtMost("wire", "raw", harness.P50, 1.25, 1.08)},
 	}
 }
@@ -97,7 +103,7 @@ func pinnedGoal(name string, pin harness.Pin, where string) harness.Goal {
 // postGoal has the bulk rate of raw TCP among its rounds, which bounds the rate of any message over
 // the socket.
 func postGoal() harness.Goal {
-	posts := harness.Contenders(drive.Posts, "", multiplexing...)
+	posts := harness.Contenders(drive.Posts, "", "wire", "grpc")
 	bulk := harness.Contenders(drive.Bulk, "", "raw")
 	bulk[0].Name, bulk[0].Base = "raw bulk", "raw bulk" // writes do not compare with messages
 	return harness.Goal{
@@ -114,7 +120,7 @@ func postGoal() harness.Goal {
 // besideGoal divides each peer by itself, without the bulk streams.
 func besideGoal() harness.Goal {
 	var all []harness.Contender
-	for _, peer := range []string{"wire", "grpc", "yamux", "smux"} {
+	for _, peer := range []string{"wire", "grpc"} {
 		alone := harness.Contender{Name: peer + " alone", Peer: peer, Operation: drive.Paced}
 		loaded := harness.Contender{Name: peer, Peer: peer, Operation: drive.Beside, Base: alone.Name}
 		all = append(all, alone, loaded)
@@ -130,7 +136,7 @@ func besideGoal() harness.Goal {
 // wanGoal has the bar on the rate of a stream once its window has grown, and shows the rate from
 // its first byte on.
 func wanGoal() harness.Goal {
-	all := harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc", "drpc", "yamux", "smux")
+	all := harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc")
 	for _, peer := range []string{"raw", "wire", "grpc"} {
 		all = append(all, harness.Contender{
 			Name: peer + " from cold", Peer: peer, Operation: drive.Bulk, Cold: true, Base: "raw from cold",

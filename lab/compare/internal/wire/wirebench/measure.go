@@ -17,22 +17,24 @@ import (
 	"paddock/wire/wiretest"
 )
 
-// Processes are the programs that a measurement starts.
-type Processes struct {
-	// Serve returns the program and arguments that serve a peer, see [Serve]; Relay returns the
-	// ones that relay to addr across the emulated link, see [ServeRelay].
-	Serve func(peer string, tls bool) []string
-	Relay func(addr string) []string
+// Bench measures contenders.
+type Bench struct {
+	// Self is the program that calls [Child] for the arguments ServeCommand and RelayCommand.
+	Self string
 }
 
 // Measure runs one contender: its server, its connection, its operation.
-func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurement, err error) {
+func (b Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurement, err error) {
 	c := t.Contender
 	peer, err := peers.Find(c.Peer)
 	if err != nil {
 		return nil, err
 	}
-	server, err := start(ctx, p.Serve(c.Peer, c.TLS), t.Where)
+	serve := []string{b.Self, ServeCommand, c.Peer}
+	if c.TLS {
+		serve = append(serve, "tls")
+	}
+	server, err := start(ctx, serve, t.Where)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,7 @@ func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Mea
 		}
 	}
 	if c.Link {
-		relay, failed := start(ctx, p.Relay(server.Addr), nil)
+		relay, failed := start(ctx, []string{b.Self, RelayCommand, server.Addr}, nil)
 		if failed != nil {
 			return nil, failed
 		}
@@ -73,9 +75,9 @@ func (p *Processes) Measure(ctx context.Context, t harness.Turn) (m *measure.Mea
 // link is the link of the goal wan: 1 Gbit/s each way, 50 ms there and back.
 var link = wiretest.LinkConfig{Rate: 125e6, Delay: 25 * time.Millisecond}
 
-// ServeRelay is the link's process: it passes connections on to addr across the
+// serveRelay is the link's process: it passes connections on to addr across the
 // emulated link, until in ends. Its input and output are those of [Serve].
-func ServeRelay(addr string, in io.Reader, out io.Writer) error {
+func serveRelay(addr string, in io.Reader, out io.Writer) error {
 	shaper, err := wiretest.NewShaper(addr, link)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 // the server's standard input as a line of JSON, and the server answers with a reply. When the
 // input ends, so does the server, however the measuring process ended.
 type command struct {
-	Do              string        // "usage", "received", "await" or "profile"
+	Do              string        // "received", "await" or "profile"
 	Messages, Bytes int64         // await: it returns when both have been received
 	Limit           time.Duration // await: or after this time
 	File            string        // profile: it is of the time from now until the end
@@ -31,14 +31,34 @@ type command struct {
 // reply is the answer to a command. The first reply comes by itself, and has the address.
 type reply struct {
 	Addr               string
-	Certificate        []byte        // DER; nil without TLS
-	Usage              measure.Usage // so far
-	Messages, Bytes    int64         // received
-	Unsupported, Error string        // why not, instead
+	Certificate        []byte // DER; nil without TLS
+	Messages, Bytes    int64  // received
+	Unsupported, Error string // why not, instead
 }
 
 // awaitEvery is the interval at which a server looks whether the awaited messages have come.
 const awaitEvery = 100 * time.Microsecond
+
+// The first arguments of the processes that a measurement starts.
+const (
+	ServeCommand = "serve" // PEER [tls]
+	RelayCommand = "relay" // ADDR
+)
+
+// Child is such a process.
+func Child(command string, args []string, in io.Reader, out io.Writer) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("serve: which peer?")
+	case command == RelayCommand:
+		return serveRelay(args[0], in, out)
+	}
+	peer, err := peers.Find(args[0])
+	if err != nil {
+		return err
+	}
+	return Serve(peer, len(args) > 1 && args[1] == "tls", in, out)
+}
 
 // Serve is the server's process: it serves one peer until in ends.
 func Serve(peer peers.Peer, withTLS bool, in io.Reader, out io.Writer) error {
@@ -92,8 +112,6 @@ func answer(sink *peers.Sink, in io.Reader, to *json.Encoder) (err error) {
 		var r reply
 		var failed error
 		switch c.Do {
-		case "usage":
-			r.Usage, failed = measure.OwnUsage()
 		case "await":
 			await(sink, c.Messages, c.Bytes, c.Limit)
 		case "profile":
@@ -128,6 +146,7 @@ type Server struct {
 	Addr        string
 	Certificate []byte // DER; nil without TLS
 
+	pid    int
 	wait   func() error
 	input  io.WriteCloser
 	output *json.Decoder
@@ -152,7 +171,7 @@ func start(ctx context.Context, argv []string, where *harness.Placement) (*Serve
 	if s.wait, err = process.Start(cmd, process.Options{Place: where.Start}); err != nil {
 		return nil, err
 	}
-	s.output = json.NewDecoder(output)
+	s.pid, s.output = cmd.Process.Pid, json.NewDecoder(output)
 	first, err := s.read()
 	if err != nil {
 		s.input.Close()
@@ -184,10 +203,7 @@ func (s *Server) ask(c command) (reply, error) {
 }
 
 // Usage implements drive.Remote.
-func (s *Server) Usage() (measure.Usage, error) {
-	r, err := s.ask(command{Do: "usage"})
-	return r.Usage, err
-}
+func (s *Server) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.pid) }
 
 // Received implements drive.Remote.
 func (s *Server) Received() (messages, bytes int64, err error) {

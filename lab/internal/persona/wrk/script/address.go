@@ -9,28 +9,10 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// addressType names addresses in the interpreter's registry.
-const addressType = "paddock.addr"
-
 // patience is how long names and connections may take.
 const patience = 5 * time.Second
 
-// openAddresses lets addresses be shown.
-func (s *state) openAddresses() {
-	s.set(s.NewTypeMetatable(addressType), map[string]lua.LGFunction{"__tostring": func(l *lua.LState) int {
-		l.Push(lua.LString(checkAddress(l, 1)))
-		return 1
-	}})
-}
-
-// address is host:port as a value.
-func (s *state) address(text string) lua.LValue { return s.value(text, addressType) }
-
-func checkAddress(l *lua.LState, i int) string {
-	return check[string](l, i, "an address is expected, as wrk.lookup gives it")
-}
-
-// lookup is wrk.lookup(host, service): the addresses of a name.
+// lookup is wrk.lookup(host, service): the addresses of a name, host:port each.
 func (s *state) lookup(l *lua.LState) int {
 	addresses, err := resolve(l.CheckString(1), l.CheckString(2))
 	if err != nil {
@@ -38,7 +20,7 @@ func (s *state) lookup(l *lua.LState) int {
 	}
 	t := l.NewTable()
 	for _, a := range addresses {
-		t.Append(s.address(a))
+		t.Append(lua.LString(a))
 	}
 	l.Push(t)
 	return 1
@@ -60,7 +42,7 @@ func resolve(host, service string) ([]string, error) {
 
 // connect is wrk.connect(addr): whether the address accepts a connection.
 func (s *state) connect(l *lua.LState) int {
-	c, err := net.DialTimeout("tcp", checkAddress(l, 1), patience)
+	c, err := net.DialTimeout("tcp", l.CheckString(1), patience)
 	if err == nil {
 		c.Close()
 	}

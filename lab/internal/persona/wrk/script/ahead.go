@@ -48,10 +48,10 @@ func (b *batch) reset() {
 // fields below "of the sender" belong to the sender, and the others to the goroutine of run.
 type ahead struct {
 	t     *state
-	depth int    // requests of the first call
-	next  *batch // that is filled; nil = a free one is to be waited for
-	made  int    // batches
-	size  int    // bytes in the batches that are in use
+	depth int      // requests of the first call
+	next  *batch   // that is filled
+	spare []*batch // that are empty
+	size  int      // bytes in the batches that are in use
 
 	full  chan *batch   // to be sent; closed at the end. As many as there are batches: it never blocks
 	free  chan *batch   // sent. Likewise
@@ -73,10 +73,14 @@ type ahead struct {
 
 func newAhead(t *state) *ahead {
 	stop, filled := make(chan struct{}), make(chan struct{})
-	return &ahead{
-		t: t, full: make(chan *batch, batches), free: make(chan *batch, batches), next: &batch{}, made: 1,
+	a := &ahead{
+		t: t, full: make(chan *batch, batches), free: make(chan *batch, batches), next: &batch{},
 		stop: stop, tellStop: sync.OnceFunc(func() { close(stop) }), filled: filled, tellFilled: sync.OnceFunc(func() { close(filled) }),
 	}
+	for range batches - 1 {
+		a.spare = append(a.spare, &batch{})
+	}
+	return a
 }
 
 // first makes the first request, on the caller's goroutine.
@@ -126,31 +130,23 @@ func (a *ahead) run() {
 	}
 }
 
-// handOver gives a batch to the sender, and takes a free one; false = it is to end.
+// handOver gives a batch to the sender, and takes an empty one; false = it is to end.
 func (a *ahead) handOver() bool {
 	a.size += len(a.next.bytes)
 	a.full <- a.next
-	a.next = nil
-	for a.next == nil || a.size > ringBytes-batchBytes {
-		if a.next == nil && a.made < batches && a.size <= ringBytes-batchBytes {
-			a.next = &batch{}
-			a.made++
-			continue
-		}
+	for len(a.spare) == 0 || a.size > ringBytes-batchBytes {
 		a.tellFilled()
 		select {
 		case b := <-a.free:
 			a.size -= len(b.bytes)
 			b.reset()
-			if a.next == nil {
-				a.next = b
-			} else {
-				a.made--
-			}
+			a.spare = append(a.spare, b)
 		case <-a.stop:
 			return false
 		}
 	}
+	last := len(a.spare) - 1
+	a.next, a.spare = a.spare[last], a.spare[:last]
 	return true
 }
 

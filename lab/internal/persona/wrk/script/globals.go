@@ -28,7 +28,6 @@ func (s *state) setWrk() {
 	s.set(s.wrk, map[string]lua.LGFunction{"format": s.format, "lookup": s.lookup, "connect": s.connect})
 	s.SetGlobal("wrk", s.wrk)
 	s.openThreads()
-	s.openAddresses()
 	s.openStats()
 }
 

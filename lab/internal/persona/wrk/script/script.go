@@ -1,4 +1,4 @@
-// Package script runs Lua scripts that were written for wrk, in a sandbox.
+// Package script runs Lua scripts that were written for wrk.
 //
 // wrk calls request() whenever a connection is about to send. Here a goroutine of each thread calls
 // request() and delay() ahead of time, and the results wait in a bounded ring: the thread that
@@ -6,9 +6,8 @@
 // load.Script. A script that looks at answers, with response(), cannot run ahead; it may run
 // inline, which is slow and labelled so.
 //
-// A script gets base, string, table and math of Lua 5.1, those functions of os and io that have
-// no effect beyond the run, and wrk's own functions. A call that takes too long ends, see
-// deadline.go.
+// A script gets the libraries of Lua 5.1 and wrk's own functions: a load generator need not defend
+// itself against the script of its user. A call that takes too long ends, see deadline.go.
 package script
 
 import (
@@ -35,7 +34,6 @@ type Options struct {
 	Threads int
 	Inline  bool // call the script where requests are sent, and answers received
 	Seed    uint64
-	Environ []string  // "NAME=value"; nil = the process's
 	Print   io.Writer // where print and io.write go; nil = nowhere
 
 	limit time.Duration // of one call of request, delay or response; 0 = requestTime
@@ -47,15 +45,14 @@ var ErrResponse = errors.New("it has a function response(), which has to run bet
 // Script is a loaded script, with an interpreter for each thread. Its methods are for one
 // goroutine, except for those of the Codec.
 type Script struct {
-	name    string
-	proto   *lua.FunctionProto
-	url     *url.URL
-	header  []http1.Field
-	args    []string
-	seed    uint64
-	environ []string
-	inline  bool
-	limit   time.Duration // of one call of request, delay or response
+	name   string
+	proto  *lua.FunctionProto
+	url    *url.URL
+	header []http1.Field
+	args   []string
+	seed   uint64
+	inline bool
+	limit  time.Duration // of one call of request, delay or response
 
 	main    *state
 	threads []*state
@@ -68,9 +65,8 @@ type Script struct {
 	failing context.Context // ends when the script has failed during the run
 	fail    context.CancelCauseFunc
 
-	mu    sync.Mutex // guards the following fields
-	files map[string]string
-	out   io.Writer
+	printing sync.Mutex // guards out
+	out      io.Writer
 }
 
 // Load runs a script's text up to where the run begins: its top level in each interpreter,
@@ -82,8 +78,8 @@ func Load(name, text string, o Options) (*Script, error) {
 		return nil, err
 	}
 	s := &Script{
-		name: name, url: u, header: o.Header, args: o.Args, seed: o.Seed, environ: o.Environ, inline: o.Inline,
-		limit: cmp.Or(o.limit, requestTime), files: map[string]string{}, out: o.Print,
+		name: name, url: u, header: o.Header, args: o.Args, seed: o.Seed, inline: o.Inline,
+		limit: cmp.Or(o.limit, requestTime), out: o.Print,
 	}
 	s.failing, s.fail = context.WithCancelCause(context.Background())
 	if s.proto, err = compile(name, text); err != nil {
@@ -219,8 +215,8 @@ func (s *Script) Stop() {
 
 // print writes the output of one call.
 func (s *Script) print(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.printing.Lock()
+	defer s.printing.Unlock()
 	if s.out != nil {
 		_, _ = io.WriteString(s.out, text)
 	}

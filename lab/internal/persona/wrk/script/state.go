@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -54,12 +52,11 @@ func newState(of *Script, number int) (*state, error) {
 	s := &state{
 		of: of, number: number, until: deadline{Context: context.Background()},
 		LState: lua.NewState(lua.Options{
-			SkipOpenLibs: true, CallStackSize: callDepth, MinimizeStackMemory: true,
+			CallStackSize: callDepth, MinimizeStackMemory: true,
 			RegistrySize: firstValues, RegistryMaxSize: maxValues, RegistryGrowStep: valuesAtOnce,
 		}),
 	}
 	s.SetContext(&s.until)
-	s.until.begin("the sandbox", loadTime)
 	s.open()
 	s.setWrk()
 	s.Push(s.NewFunctionFromProto(of.proto))
@@ -128,32 +125,4 @@ func (s *state) leave(l *lua.LState) int {
 	s.until.err = s.exit
 	l.RaiseError("%v", s.exit)
 	return 0
-}
-
-// readFile reads a file once for all interpreters.
-func (o *Script) readFile(name string) (string, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if text, ok := o.files[name]; ok {
-		return text, nil
-	}
-	info, err := os.Stat(name) // a pipe is not waited for, as to open one would
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no file", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	var text strings.Builder // a slice of bytes would have to be copied
-	text.Grow(int(info.Size()))
-	if _, err := io.Copy(&text, f); err != nil {
-		return "", err
-	}
-	o.files[name] = text.String()
-	return o.files[name], nil
 }

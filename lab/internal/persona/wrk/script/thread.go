@@ -22,7 +22,7 @@ func (s *state) openThreads() {
 			case f != nil:
 				l.Push(f)
 			case name == "addr":
-				l.Push(s.address(checkThread(l).target(l)))
+				l.Push(lua.LString(checkThread(l).target(l)))
 			default:
 				l.Push(lua.LNil)
 			}
@@ -32,7 +32,7 @@ func (s *state) openThreads() {
 			if name := l.CheckString(2); name != "addr" {
 				l.RaiseError("a thread has no field %q to set; thread:set sets a global of its script", name)
 			}
-			checkThread(l).addr = checkAddress(l, 3)
+			checkThread(l).addr = l.CheckString(3)
 			return 0
 		},
 	})

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package perf
-
-import "time"
-
-// cpuTime is not known here.
-func cpuTime() time.Duration { return 0 }
