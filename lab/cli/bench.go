@@ -38,6 +38,7 @@ type Bench struct {
 	Spike     spikeCmd     `cmd:"" help:"Make the load spike of go-http-tunnel's benchmark on a service."`
 	Pressure  pressureCmd  `cmd:"" help:"Make the constant pressure of go-http-tunnel's benchmark on a service."`
 	Worker    workerCmd    `cmd:"" help:"Make load for \"paddock bench http --workers\" of another machine."`
+	Origins   originsCmd   `cmd:"" help:"Make the tables of five original benchmark documents again, beside the programs that they measured."`
 	Responder responderCmd `cmd:"" help:"Serve HTTP with response times that are known, to hold load generators against."`
 }
 

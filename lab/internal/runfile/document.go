@@ -57,6 +57,10 @@ type Document struct {
 	Workers    []Worker    `json:"workers,omitempty"`  // of a run from several machines; nil = it was from this one
 	Objectives []Objective `json:"objectives"`
 
+	// Columns are the figures of the program whose flags were given, as it computes them: ab's or
+	// wrk's.
+	Columns map[string]float64 `json:"columns,omitempty"`
+
 	Targets  []Target `json:"targets"` // empty = they are not told apart
 	Errors   []Error  `json:"errors"`  // without samples, those beyond the first 64 texts
 	Fairness *Shares  `json:"fairness"`
