@@ -20,6 +20,15 @@ import (
 // httpCmd measures a service that speaks HTTP/1. docs/guides/bench-http.md is its
 // guide.
 type httpCmd struct {
+	httpTarget `embed:""`
+
+	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
+
+	loadFlags `embed:""`
+}
+
+// httpTarget is a service that speaks HTTP/1, and what is asked of it.
+type httpTarget struct {
 	URL string `arg:"" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}."`
 
 	Method   string   `short:"m" placeholder:"METHOD" help:"Method (default GET, or POST with a body)."`
@@ -35,10 +44,6 @@ type httpCmd struct {
 	CACert   string `name:"cacert" type:"path" placeholder:"FILE" help:"Certificates to trust instead of the system's (PEM)."`
 	Cert     string `type:"path" placeholder:"FILE" help:"Certificate to show to the service (PEM)."`
 	Key      string `type:"path" placeholder:"FILE" help:"Key of --cert (PEM)."`
-
-	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
-
-	loadFlags `embed:""`
 }
 
 // Help describes the two kinds of load and the exit codes.
@@ -57,31 +62,39 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 	if b.Z != 0 && b.Duration != 0 {
 		return usagef("-z and -d are the same: give one of them")
 	}
-	b.URL, b.Duration = http1.WithScheme(b.URL), cmp.Or(b.Duration, b.Z)
-	plan, err := b.target()
+	b.Duration = cmp.Or(b.Duration, b.Z)
+	title, plan, err := b.plan(c, b.Seed)
 	if err != nil {
 		return usageError(err)
 	}
-	requests, err := b.requests(c)
-	if err != nil {
-		return usageError(err)
-	}
-	codec := &http1.Codec{Requests: requests}
-	if b.Status != "" {
-		if codec.Good, err = http1.ParseStatuses(b.Status); err != nil {
-			return usagef("--status: %w", err)
-		}
-	}
-	plan.Codec = codec
-	run, err := b.prepare(b.method()+" "+runfile.Redact([]string{b.URL})[0], plan)
+	run, err := b.prepare(title, plan)
 	if err != nil {
 		return err
 	}
 	return run.run(ctx, c)
 }
 
+// plan is a plan that says where the service is and what it is asked for, with a title.
+func (b *httpTarget) plan(c *Console, seed uint64) (title string, plan load.Plan, err error) {
+	b.URL = http1.WithScheme(b.URL)
+	if plan, err = b.target(); err != nil {
+		return "", plan, err
+	}
+	codec := &http1.Codec{}
+	if codec.Requests, err = b.requests(c, seed); err != nil {
+		return "", plan, err
+	}
+	if b.Status != "" {
+		if codec.Good, err = http1.ParseStatuses(b.Status); err != nil {
+			return "", plan, fmt.Errorf("--status: %w", err)
+		}
+	}
+	plan.Codec = codec
+	return b.method() + " " + runfile.Redact([]string{b.URL})[0], plan, nil
+}
+
 // target is a plan that says where the service is.
-func (b *httpCmd) target() (load.Plan, error) {
+func (b *httpTarget) target() (load.Plan, error) {
 	address, secure, err := http1.Endpoint(b.URL)
 	if err != nil {
 		return load.Plan{}, err
@@ -99,7 +112,7 @@ func (b *httpCmd) target() (load.Plan, error) {
 	return plan, err
 }
 
-func (b *httpCmd) tls() (*tls.Config, error) {
+func (b *httpTarget) tls() (*tls.Config, error) {
 	u, err := url.Parse(b.URL)
 	if err != nil {
 		return nil, err
@@ -129,7 +142,7 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 }
 
 // requests makes the requests to send.
-func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
+func (b *httpTarget) requests(c *Console, seed uint64) (http1.Requests, error) {
 	given := 0
 	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
 		if is {
@@ -162,11 +175,11 @@ func (b *httpCmd) requests(c *Console) (http1.Requests, error) {
 		}
 		return arena, arena.AddBodies(r, [][]byte{body})
 	case b.Targets != "":
-		return b.targets(r)
+		return b.targets(r, seed)
 	case b.Body != nil:
 		r.Body = []byte(*b.Body)
 	}
-	return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
+	return http1.Compile([]http1.Request{r}, os.ReadFile, seed)
 }
 
 // readBodies reads a file of bodies, and warns of carriage returns in it.
@@ -184,7 +197,7 @@ func readBodies(c *Console, path string) (*http1.Bodies, error) {
 }
 
 // targets are the requests of a file, all of the service of URL.
-func (b *httpCmd) targets(r http1.Request) (http1.Requests, error) {
+func (b *httpTarget) targets(r http1.Request, seed uint64) (http1.Requests, error) {
 	f, err := os.Open(b.Targets)
 	if err != nil {
 		return nil, fmt.Errorf("--targets: %w", err)
@@ -201,11 +214,11 @@ func (b *httpCmd) targets(r http1.Request) (http1.Requests, error) {
 	if own, _, err := http1.Endpoint(b.URL); err != nil || own != of {
 		return nil, fmt.Errorf("--targets: they are of %s, and URL is of %s", of, own)
 	}
-	return http1.Compile(list, os.ReadFile, b.Seed)
+	return http1.Compile(list, os.ReadFile, seed)
 }
 
 // method returns the method for the report.
-func (b *httpCmd) method() string {
+func (b *httpTarget) method() string {
 	switch {
 	case b.Targets != "":
 		return "targets of"

@@ -47,7 +47,7 @@ type errorRow struct{ Count, Class, Text, First, Last, Bytes string }
 // WriteHTML writes the run as one HTML file, which is read offline, in light and dark, on
 // paper and on a phone.
 func (r *Run) WriteHTML(w io.Writer) error {
-	verdict, t := r.verdict(), &r.Result.Total
+	verdict := r.verdict()
 	p := &page{
 		Run: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours
 		Verdict: verdict.Level.String(), Meaning: meanings[verdict.Level], Facts: r.facts(), Open: r.Plan.Arrivals != nil,
@@ -56,13 +56,13 @@ func (r *Run) WriteHTML(w io.Writer) error {
 	for _, m := range verdict.Causes() {
 		p.Causes = append(p.Causes, m.Text)
 	}
-	p.Columns = columns(t, p.Open)
+	p.Columns = r.columns()
 	p.Rows, p.Marked = rows(p.Columns)
 	p.Tiles = []Fact{
 		{"good answers", figure.Number(r.Result.PerSecond()) + "/s"},
-		{"p50", figure.Time(t.Response.Quantile(0.5))},
-		{"p99", figure.Time(t.Response.Quantile(0.99))},
-		{"longest", figure.Time(t.Response.Max())},
+		{"p50", r.quantile(0.5)},
+		{"p99", r.quantile(0.99)},
+		{"longest", r.quantile(1)},
 		{"failed", r.failedShare()},
 	}
 	for _, s := range r.samples() {
@@ -74,6 +74,11 @@ func (r *Run) WriteHTML(w io.Writer) error {
 	p.Data = r.plots(p.Columns)
 	p.Band = len(p.Data.Band) > 1
 	return pageTemplate.Execute(w, p)
+}
+
+func (r *Run) quantile(q float64) string {
+	d, _ := r.Document.Response.At(q)
+	return figure.Time(d)
 }
 
 var meanings = [...]string{
@@ -117,7 +122,7 @@ func (r *Run) plots(columns []column) *plotData {
 	}
 	for _, c := range columns {
 		if c.Name == "response" || c.Name == "service" || c.Name == "lag" {
-			d.Curves = append(d.Curves, curve{c.Name, percentileCurve(c.h)})
+			d.Curves = append(d.Curves, c.curve())
 		}
 	}
 	if t := r.Document.Response; t != nil {
