@@ -37,6 +37,9 @@ type Bench struct {
 	Tunnel    tunnelCmd    `cmd:"" help:"Measure the reverse tunnel with the loads of go-http-tunnel's benchmark."`
 	Spike     spikeCmd     `cmd:"" help:"Make the load spike of go-http-tunnel's benchmark on a service."`
 	Pressure  pressureCmd  `cmd:"" help:"Make the constant pressure of go-http-tunnel's benchmark on a service."`
+	Sweep     sweepCmd     `cmd:"" help:"Measure a service over HTTP at several numbers of connections, or rates: its scalability and its knee."`
+	Capacity  capacityCmd  `cmd:"" help:"Find the highest rate at which a service over HTTP meets objectives."`
+	Report    reportCmd    `cmd:"" help:"Make one page, or one table, of the runs in directories."`
 	Diff      diffCmd      `cmd:"" help:"Compare runs before and after a change, with intervals and exit codes."`
 	Responder responderCmd `cmd:"" help:"Serve HTTP with response times that are known, to hold load generators against."`
 }

