@@ -86,7 +86,7 @@ func (b *abCmd) measure(ctx context.Context, c *Console, o *ab.Options, request 
 	}
 	recorder := ab.NewRecorder(o, progress, func(err error) { stop(unmeasuredError(err)) })
 	run := &loadRun{
-		loadFlags: loadFlags{JSON: o.JSON, Out: o.Out, Quiet: true, Repeat: 1},
+		loadFlags: loadFlags{runFlags: runFlags{JSON: o.JSON, Out: o.Out, Quiet: true, Repeat: 1}},
 		title:     runfile.Redact([]string{o.String()})[0], plan: recorder.Plan(request), also: recorder,
 	}
 	if err := run.plan.Check(); err != nil {

@@ -39,6 +39,10 @@ type Bench struct {
 	Pressure  pressureCmd  `cmd:"" help:"Make the constant pressure of go-http-tunnel's benchmark on a service."`
 	Worker    workerCmd    `cmd:"" help:"Make load for \"paddock bench http --workers\" of another machine."`
 	Origins   originsCmd   `cmd:"" help:"Make the tables of five original benchmark documents again, beside the programs that they measured."`
+	Sweep     sweepCmd     `cmd:"" help:"Measure a service over HTTP at several numbers of connections, or rates: its scalability and its knee."`
+	Capacity  capacityCmd  `cmd:"" help:"Find the highest rate at which a service over HTTP meets objectives."`
+	Report    reportCmd    `cmd:"" help:"Make one page, or one table, of the runs in directories."`
+	Diff      diffCmd      `cmd:"" help:"Compare runs before and after a change, with intervals and exit codes."`
 	Responder responderCmd `cmd:"" help:"Serve HTTP with response times that are known, to hold load generators against."`
 }
 

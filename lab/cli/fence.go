@@ -135,7 +135,7 @@ func (b *fenceCmd) overHTTP(target string, corpus *gofence.Corpus) (*loadRun, er
 	}
 	plan := load.Plan{Address: address, Codec: &http1.Codec{Requests: arena}}
 	if secure {
-		if plan.TLS, err = (&httpCmd{URL: target}).tls(); err != nil {
+		if plan.TLS, err = (&httpTarget{URL: target}).tls(); err != nil {
 			return nil, usageError(err)
 		}
 	}

@@ -22,6 +22,16 @@ import (
 // httpCmd measures a service that speaks HTTP/1 or HTTP/2. docs/guides/bench-http.md is its
 // guide.
 type httpCmd struct {
+	httpTarget `embed:""`
+
+	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
+
+	workersFlags `embed:""`
+	loadFlags    `embed:""`
+}
+
+// httpTarget is a service that speaks HTTP/1 or HTTP/2, and what is asked of it.
+type httpTarget struct {
 	URLs []string `arg:"" name:"url" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}. Several of one service are asked for in turns."`
 	URL  string   `kong:"-"` // the first
 
@@ -39,11 +49,6 @@ type httpCmd struct {
 	CACert   string `name:"cacert" type:"path" placeholder:"FILE" help:"Certificates to trust instead of the system's (PEM)."`
 	Cert     string `type:"path" placeholder:"FILE" help:"Certificate to show to the service (PEM)."`
 	Key      string `type:"path" placeholder:"FILE" help:"Key of --cert (PEM)."`
-
-	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
-
-	workersFlags `embed:""`
-	loadFlags    `embed:""`
 }
 
 // Help describes the two kinds of load and the exit codes.
@@ -64,22 +69,11 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 		return usagef("-z and -d are the same: give one of them")
 	}
 	b.Duration = cmp.Or(b.Duration, b.Z)
-	for i, u := range b.URLs {
-		b.URLs[i] = http1.WithScheme(u)
-	}
-	b.URL = b.URLs[0]
-	plan, err := b.target()
+	title, plan, job, err := b.plan(c, b.Seed)
 	if err != nil {
 		return usageError(err)
 	}
-	job, err := b.requests(c, &plan)
-	if err != nil {
-		return usageError(err)
-	}
-	if plan.Codec, err = job.Codec(job.ReadFile); err != nil {
-		return usageError(err)
-	}
-	run, err := b.prepare(b.method()+" "+runfile.Redact([]string{b.URL})[0], plan)
+	run, err := b.prepare(title, plan)
 	if err != nil {
 		return err
 	}
@@ -93,8 +87,25 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 	return b.fromWorkers(ctx, c, run, job)
 }
 
+// plan is a plan that says where the service is and what it is asked for, with a title. The job is
+// what workers need for it.
+func (b *httpTarget) plan(c *Console, seed uint64) (title string, plan load.Plan, job *distributed.Job, err error) {
+	for i, u := range b.URLs {
+		b.URLs[i] = http1.WithScheme(u)
+	}
+	b.URL = b.URLs[0]
+	if plan, err = b.target(); err != nil {
+		return "", plan, nil, err
+	}
+	if job, err = b.requests(c, &plan, seed); err != nil {
+		return "", plan, nil, err
+	}
+	plan.Codec, err = job.Codec(job.ReadFile)
+	return b.method() + " " + runfile.Redact([]string{b.URL})[0], plan, job, err
+}
+
 // target is a plan that says where the service is.
-func (b *httpCmd) target() (load.Plan, error) {
+func (b *httpTarget) target() (load.Plan, error) {
 	address, secure, err := http1.Endpoint(b.URL)
 	if err != nil {
 		return load.Plan{}, err
@@ -112,7 +123,7 @@ func (b *httpCmd) target() (load.Plan, error) {
 	return plan, err
 }
 
-func (b *httpCmd) tls() (*tls.Config, error) {
+func (b *httpTarget) tls() (*tls.Config, error) {
 	u, err := url.Parse(b.URL)
 	if err != nil {
 		return nil, err
@@ -146,7 +157,7 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 
 // requests returns the requests to send, and what else a worker needs for them. It names their
 // targets in the plan.
-func (b *httpCmd) requests(c *Console, plan *load.Plan) (*distributed.Job, error) {
+func (b *httpTarget) requests(c *Console, plan *load.Plan, seed uint64) (*distributed.Job, error) {
 	given := 0
 	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
 		if is {
@@ -167,7 +178,7 @@ func (b *httpCmd) requests(c *Console, plan *load.Plan) (*distributed.Job, error
 		}
 		r.Header = append(r.Header, field)
 	}
-	job := &distributed.Job{Plan: load.Plan{Seed: b.Seed}, Good: b.Status, Insecure: b.Insecure, HTTP2: b.HTTP2}
+	job := &distributed.Job{Plan: load.Plan{Seed: seed}, Good: b.Status, Insecure: b.Insecure, HTTP2: b.HTTP2}
 	switch {
 	case b.Bodies != "":
 		bodies, err := readBodies(c, b.Bodies)
@@ -223,7 +234,7 @@ func readBodies(c *Console, path string) (*http1.Bodies, error) {
 }
 
 // targets are the requests of a file, all of the service of URL.
-func (b *httpCmd) targets(r http1.Request) ([]http1.Request, error) {
+func (b *httpTarget) targets(r http1.Request) ([]http1.Request, error) {
 	f, err := os.Open(b.Targets)
 	if err != nil {
 		return nil, fmt.Errorf("--targets: %w", err)
@@ -244,7 +255,7 @@ func (b *httpCmd) targets(r http1.Request) ([]http1.Request, error) {
 }
 
 // method returns the method for the report.
-func (b *httpCmd) method() string {
+func (b *httpTarget) method() string {
 	switch {
 	case b.Targets != "" || len(b.URLs) > 1:
 		return "targets of"

@@ -21,11 +21,18 @@ import (
 	"paddock/load"
 )
 
-// loadFlags are the flags of every benchmark that makes load: the load, the objectives, and where
-// the results go.
+// loadFlags are the flags of every benchmark that makes load: how much of it, the objectives, and
+// the flags of its runs.
 type loadFlags struct {
-	Rate     string        `placeholder:"ARRIVALS" help:"Requests are due at this rate, whether or not the service keeps up: 1000/s, \"poisson 1000/s\", \"100..1000/s over 30s\", \"burst 50 every 1s\", or several with commas between them (default: each connection asks again when it is answered)."`
-	Conns    int           `short:"c" placeholder:"N" default:"${conns=50}" help:"Connections (default ${default})."`
+	Rate     string `placeholder:"ARRIVALS" help:"Requests are due at this rate, whether or not the service keeps up: 1000/s, \"poisson 1000/s\", \"100..1000/s over 30s\", \"burst 50 every 1s\", or several with commas between them (default: each connection asks again when it is answered)."`
+	Conns    int    `short:"c" placeholder:"N" default:"${conns=50}" help:"Connections (default ${default})."`
+	runFlags `embed:""`
+	SLO      string `name:"slo" placeholder:"LIST" help:"Objectives, such as \"p99<50ms,err<0.1%,rate>=0.99*target\", with commas, semicolons or spaces between them; the exit code says whether it did."`
+}
+
+// runFlags are the flags of a run, whatever load it makes: its length, how requests are sent, and
+// where the results go.
+type runFlags struct {
 	Duration time.Duration `short:"d" placeholder:"DURATION" help:"Length of the measurement (default 10s, unless -n or --rate says it)."`
 	Count    int64         `name:"requests" short:"n" placeholder:"N" help:"End after so many requests."`
 	Warmup   time.Duration `placeholder:"DURATION" help:"Unmeasured load before the measurement."`
@@ -42,11 +49,10 @@ type loadFlags struct {
 	Pace    string `enum:"hybrid,sleep,spin" placeholder:"HOW" default:"hybrid" complete:"hybrid,sleep,spin" help:"How a thread waits for the next request: it sleeps, spins, or spins for the last of it (default ${default})."`
 	Seed    uint64 `placeholder:"N" default:"1" help:"Seed of random choices (default ${default})."`
 
-	SLO      string `name:"slo" placeholder:"LIST" help:"Objectives, such as \"p99<50ms,err<0.1%,rate>=0.99*target\", with commas, semicolons or spaces between them; the exit code says whether it did."`
 	AllowRed bool   `help:"Judge the objectives by the numbers as they are, although the generator was the bottleneck. Without, the rate is a lower bound and times are upper ones, and an objective that these do not prove is unknown."`
 	Out      string `type:"path" placeholder:"DIR" help:"Write the report to this directory: report.html with the plots, run.json and the rest for programs."`
 	JSON     bool   `name:"json" help:"Print the report as an object, that of run.json."`
-	Repeat   int    `placeholder:"N" default:"1" help:"Make the run so often, one after another (default ${default})."`
+	Repeat   int    `placeholder:"N" default:"${repeat=1}" help:"Make the run so often, one after another (default ${default})."`
 	Quiet    bool   `short:"q" help:"Show nothing while it runs."`
 }
 
@@ -244,6 +250,7 @@ func (r *loadRun) once(ctx context.Context, c *Console, release func(), dir stri
 		Document: recorder.Document(runfile.ReadManifest(command, result.Began), result), Directory: files,
 	}
 	run.Document.Objectives = runfile.ObjectivesOf(run.Outcomes)
+	run.Document.Title, run.Document.Load = run.Title, run.Load
 	return run, nil
 }
 
@@ -269,6 +276,9 @@ func (r *loadRun) view(c *Console) *live.View {
 
 // publish prints a run's report, and writes it to --out.
 func (r *loadRun) publish(c *Console, run *report.Run, number int) error {
+	for _, f := range run.More {
+		run.Document.Facts = append(run.Document.Facts, runfile.Fact(f))
+	}
 	if r.Repeat > 1 && !r.JSON {
 		fmt.Fprintf(c.Stdout, "Run %d of %d\n\n", number, r.Repeat)
 	}

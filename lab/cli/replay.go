@@ -102,8 +102,10 @@ func (r *replay) run(ctx context.Context, c *Console) (verdict, err error) {
 // flags are those of a run at one rate.
 func (r *replay) flags(rate float64) *loadFlags {
 	return &loadFlags{
-		Rate: strconv.FormatFloat(rate, 'f', -1, 64) + "/s", Conns: r.Conns, Duration: r.Duration, Warmup: r.Warmup, Timeout: r.Timeout,
-		Grace: 5 * time.Second, Depth: 1, Busy: "queue", Threads: r.Threads, Seed: 1, SLO: r.SLO, AllowRed: r.AllowRed, Repeat: 1, Quiet: r.Quiet,
+		Rate: strconv.FormatFloat(rate, 'f', -1, 64) + "/s", Conns: r.Conns, SLO: r.SLO, runFlags: runFlags{
+			Duration: r.Duration, Warmup: r.Warmup, Timeout: r.Timeout, Grace: 5 * time.Second, Depth: 1, Busy: "queue",
+			Threads: r.Threads, Seed: 1, AllowRed: r.AllowRed, Repeat: 1, Quiet: r.Quiet,
+		},
 	}
 }
 
@@ -187,7 +189,7 @@ type replayURL struct {
 // replay makes a load on it.
 func (u *replayURL) replay(ctx context.Context, c *Console, l *scenario.Load, flags replayFlags) error {
 	u.URL = http1.WithScheme(u.URL)
-	target := httpCmd{URL: u.URL}
+	target := httpTarget{URL: u.URL}
 	plan, err := target.target()
 	if err != nil {
 		return usageError(err)

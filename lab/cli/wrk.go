@@ -92,7 +92,7 @@ func (r *wrkRun) prepare(c *Console) (*loadRun, error) {
 	r.recorder = wrk.NewRecorder(plan.Duration)
 	o := r.o
 	run := &loadRun{
-		loadFlags: loadFlags{SLO: o.SLO, AllowRed: o.AllowRed, JSON: o.JSON, Out: o.Out, Quiet: o.Quiet, Repeat: 1},
+		loadFlags: loadFlags{SLO: o.SLO, runFlags: runFlags{AllowRed: o.AllowRed, JSON: o.JSON, Out: o.Out, Quiet: o.Quiet, Repeat: 1}},
 		title:     r.title(), plan: plan, also: load.Observers{r, r.recorder},
 	}
 	if r.script != nil {

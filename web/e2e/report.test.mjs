@@ -17,7 +17,8 @@ const hostile = `</script><img src=x onerror="document.title='taken over'">`;
 
 const closed = { name: "closed", plots: ["percentiles", "heat", "rate", "flight", "failed"] };
 const open = { name: "open", plots: [...closed.plots, "lag"] };
-const reports = [closed, open];
+const several = { name: "several", plots: ["percentiles", "levels", "rates"] };
+const reports = [closed, open, several];
 
 let directory;
 let service;
@@ -35,6 +36,7 @@ before(async () => {
   const url = `http://127.0.0.1:${service.address().port}/`;
   await bench("ab", "-n", "2000", "-kc", "4", "-q", "-H", `X-Hostile: ${hostile}`, "--out", path.join(directory, closed.name), url);
   await bench("http", url, "-c", "4", "-q", "--rate", "poisson 400/s", "-d", "3s", "--slo", "p99<1m", "--out", path.join(directory, open.name));
+  await bench("sweep", url, "-c", "1,2,4", "-n", "400", "-q", "-H", `X-Hostile: ${hostile}`, "--out", path.join(directory, several.name));
   browser = await launch();
 });
 
@@ -96,7 +98,7 @@ function brightness(page) {
 }
 
 for (const report of reports) {
-  describe(`the report of a run with ${report.name} load`, () => {
+  describe(`the report of ${report === several ? "several runs" : `a run with ${report.name} load`}`, () => {
     it("shows its plots and tables", () =>
       withReport(report, desk, async (page) => {
         await assertDrawn(page, report);
@@ -108,6 +110,7 @@ for (const report of reports) {
     it("fits a phone, and is drawn anew when that is turned", () =>
       withReport(report, phone, async (page) => {
         await assertDrawn(page, report);
+        assert.deepEqual(await accessibilityFindings(page), []);
         await screenshot(page, `report-${report.name}-phone`);
         await page.setViewportSize({ width: phone.viewport.height, height: phone.viewport.width });
         await page.waitForFunction(() => document.querySelector("svg").viewBox.baseVal.width === document.querySelector("figure").clientWidth);
@@ -125,6 +128,31 @@ for (const report of reports) {
       }));
   });
 }
+
+describe("the report of several runs", () => {
+  it("has a line and a row for each", () =>
+    withReport(several, desk, async (page) => {
+      for (const [figure, lines] of [["percentiles", 3], ["levels", 2], ["rates", 3]]) {
+        assert.equal(await page.locator(`#${figure} svg path`).count(), lines, figure);
+      }
+      for (const name of ["c-1", "c-2", "c-4"]) {
+        assert.ok(await page.getByRole("rowheader", { name, exact: true }).isVisible());
+      }
+      assert.equal(await page.locator("#levels circle").count(), 6);
+    }));
+
+  it("has its table without scripts", () =>
+    withReport(several, { ...desk, javaScriptEnabled: false }, async (page) => {
+      assert.ok(await page.getByRole("rowheader", { name: "c-4", exact: true }).isVisible());
+    }));
+
+  it("is readable on a phone in the dark", () =>
+    withReport(several, { ...phone, colorScheme: "dark" }, async (page) => {
+      await assertDrawn(page, several);
+      assert.deepEqual(await accessibilityFindings(page), []);
+      await screenshot(page, "report-several-phone-dark");
+    }));
+});
 
 describe("a report", () => {
   it("has its tables without scripts", () =>

@@ -21,7 +21,11 @@ var (
 	//go:embed page/report.js
 	pageScript string
 
+	//go:embed page/runs.html
+	runsText string
+
 	pageTemplate = template.Must(template.New("report").Parse(pageText))
+	runsTemplate = template.Must(template.Must(pageTemplate.Clone()).New("runs").Parse(runsText))
 )
 
 // page is the data of the template.
@@ -50,7 +54,7 @@ type errorRow struct{ Count, Class, Text, First, Last, Bytes string }
 // WriteHTML writes the run as one HTML file, which is read offline, in light and dark, on
 // paper and on a phone.
 func (r *Run) WriteHTML(w io.Writer) error {
-	verdict, t := r.verdict(), &r.Result.Total
+	verdict := r.verdict()
 	p := &page{
 		Run: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours
 		Verdict: verdict.Level.String(), Meaning: meanings[verdict.Level], Facts: r.facts(), Open: r.Plan.Arrivals != nil,
@@ -59,14 +63,14 @@ func (r *Run) WriteHTML(w io.Writer) error {
 	for _, m := range verdict.Causes() {
 		p.Causes = append(p.Causes, m.Text)
 	}
-	p.Columns, p.Phases = columns(t, p.Open), phases(t)
+	p.Columns, p.Phases = r.columns(), phases(r.Document)
 	p.TargetColumns, p.Targets = targetColumns, r.targets()
 	p.Rows, p.Marked = rows(p.Columns)
 	p.Tiles = []Fact{
 		{"good answers", figure.Number(r.Result.PerSecond()) + "/s"},
-		{"p50", figure.Time(t.Response.Quantile(0.5))},
-		{"p99", figure.Time(t.Response.Quantile(0.99))},
-		{"longest", figure.Time(t.Response.Max())},
+		{"p50", r.quantile(0.5)},
+		{"p99", r.quantile(0.99)},
+		{"longest", r.quantile(1)},
 		{"failed", r.failedShare()},
 	}
 	for _, s := range r.samples() {
@@ -78,6 +82,11 @@ func (r *Run) WriteHTML(w io.Writer) error {
 	p.Data = r.plots(p.Columns)
 	p.Band = len(p.Data.Band) > 1
 	return pageTemplate.Execute(w, p)
+}
+
+func (r *Run) quantile(q float64) string {
+	d, _ := r.Document.Response.At(q)
+	return figure.Time(d)
 }
 
 var meanings = [...]string{
@@ -93,6 +102,8 @@ type plotData struct {
 	Curves []curve      `json:"curves"`
 	Band   [][3]float64 `json:"band"` // places as in a curve, and both ends in ns
 	Points []plotPoint  `json:"points"`
+	Runs   []runPoints  `json:"runs,omitempty"`   // of a set
+	Levels *levels      `json:"levels,omitempty"` // likewise
 }
 
 // curve is times by percentile: log10(1/(1-p)) and ns.
@@ -121,7 +132,7 @@ func (r *Run) plots(columns []column) *plotData {
 	}
 	for _, c := range columns {
 		if c.Name == "response" || c.Name == "service" || c.Name == "lag" {
-			d.Curves = append(d.Curves, curve{c.Name, percentileCurve(c.h)})
+			d.Curves = append(d.Curves, c.curve())
 		}
 	}
 	if t := r.Document.Response; t != nil {

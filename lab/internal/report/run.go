@@ -32,13 +32,19 @@ type Run struct {
 	Series    *Series            // nil = not recorded
 	Document  *runfile.Document  // run.json
 	Directory *runfile.Directory // where its files are; nil = nowhere
+	judged    *load.Verdict      // as its file says it; nil = it is to be judged
 }
 
 // quantiles are the quantiles in reports, between the least and the longest.
 var quantiles = runfile.Quantiles[1 : len(runfile.Quantiles)-1]
 
 // verdict judges the run.
-func (r *Run) verdict() load.Verdict { return load.Judge(r.Plan, r.Result) }
+func (r *Run) verdict() load.Verdict {
+	if r.judged != nil {
+		return *r.judged
+	}
+	return load.Judge(r.Plan, r.Result)
+}
 
 // Missed are the objectives that were not met, and unknown those of which too little was
 // measured.

@@ -93,9 +93,9 @@ func (r *Run) failedShare() string {
 
 // little describes the check of the run's own bookkeeping.
 func (r *Run) little() string {
-	l, ok := load.CheckLittle(&r.Result.Total)
+	l := r.Document.Little
 	switch {
-	case !ok:
+	case l == nil:
 		return ""
 	case l.Holds:
 		return "; Little's law holds, " + figure.Percent(l.Delta) + " off"
@@ -151,7 +151,7 @@ func (r *Run) cost() []Fact {
 }
 
 func (r *Run) writeTimes(b *bytes.Buffer) {
-	columns := columns(&r.Result.Total, r.Plan.Arrivals != nil)
+	columns := r.columns()
 	if len(columns) == 0 {
 		return
 	}

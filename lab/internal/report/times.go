@@ -1,34 +1,50 @@
 package report
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"paddock/lab/internal/figure"
-	"paddock/load"
+	"paddock/lab/internal/runfile"
 	"paddock/load/histogram"
 )
 
 // column is one kind of times in a table.
 type column struct {
 	Name string
-	h    *histogram.Histogram
+	of   *runfile.Times
+	h    *histogram.Histogram // nil = it is not known
 }
 
 // columns are the kinds of times that a run has, and of which it has any.
-func columns(t *load.Interval, open bool) []column {
-	all := []column{{"response", t.Response}, {"service", t.Service}, {"lag", t.Lag}, {"first byte", t.FirstByte}, {"connect", t.Connect}}
-	if t.TLS != nil { // without, TCP is all of connect
-		all = append(all, column{"tcp", t.TCP}, column{"tls", t.TLS})
+func (r *Run) columns() []column {
+	d, t := r.Document, &r.Result.Total
+	late := r.Plan.Arrivals != nil || d.Lag != nil && d.Lag.Max > 0
+	all := []column{{"response", d.Response, t.Response}, {"service", d.Service, t.Service}, {"lag", d.Lag, t.Lag}, {"first byte", d.FirstByte, t.FirstByte}, {"connect", d.Connect, t.Connect}}
+	if d.TLS != nil { // without, TCP is all of connect
+		all = append(all, column{"tcp", d.TCP, t.TCP}, column{"tls", d.TLS, t.TLS})
 	}
-	var some []column
-	late := open || t.Lag != nil && t.Lag.Max() > 0
-	for _, c := range all {
-		if c.h == nil || c.h.Count() == 0 || (c.Name == "lag" || c.Name == "service") && !late {
-			continue // they are 0, and the response
+	return slices.DeleteFunc(all, func(c column) bool {
+		return c.of == nil || (c.Name == "lag" || c.Name == "service") && !late // they are 0, and the response
+	})
+}
+
+// curve is the times by percentile, up to the last request; without the histogram at those
+// percentiles that are known.
+func (c column) curve() curve {
+	if c.h != nil && c.h.Count() > 0 {
+		points := percentileCurve(c.h)
+		for i := range points { // a log knows the longest by its bucket
+			points[i][1] = min(points[i][1], float64(c.of.Max))
 		}
-		some = append(some, c)
+		return curve{c.Name, points}
 	}
-	return some
+	points := [][2]float64{}
+	for _, q := range c.of.Quantiles[:len(c.of.Quantiles)-1] {
+		points = append(points, [2]float64{math.Abs(math.Log10(1 - q.Q)), float64(q.Value)})
+	}
+	return curve{c.Name, points}
 }
 
 // row is a line of the table of times.
@@ -39,26 +55,26 @@ type row struct {
 
 // rows are the table of times. A percentile for which there are too few is marked.
 func rows(columns []column) (table []row, marked bool) {
-	add := func(name string, of func(*histogram.Histogram) time.Duration) {
+	add := func(name string, of func(*runfile.Times) int64) {
 		r := row{Name: name}
 		for _, c := range columns {
-			r.Cells = append(r.Cells, figure.Time(of(c.h)))
+			r.Cells = append(r.Cells, figure.Time(time.Duration(of(c.of))))
 		}
 		table = append(table, r)
 	}
-	add("min", (*histogram.Histogram).Min)
-	for _, q := range quantiles {
-		add(figure.Quantile(q), func(h *histogram.Histogram) time.Duration { return h.Quantile(q) })
+	add("min", func(t *runfile.Times) int64 { return t.Min })
+	for i, q := range quantiles {
+		add(figure.Quantile(q), func(t *runfile.Times) int64 { return t.Quantiles[i+1].Value })
 		cells := table[len(table)-1].Cells
-		for i, c := range columns {
-			if !load.Enough(q, c.h.Count()) {
-				cells[i], marked = "~"+cells[i], true
+		for j, c := range columns {
+			if !c.of.Quantiles[i+1].Enough {
+				cells[j], marked = "~"+cells[j], true
 			}
 		}
 	}
-	add("max", (*histogram.Histogram).Max)
-	add("mean", (*histogram.Histogram).Mean)
-	add("sd", (*histogram.Histogram).StdDev)
+	add("max", func(t *runfile.Times) int64 { return t.Max })
+	add("mean", func(t *runfile.Times) int64 { return t.Mean })
+	add("sd", func(t *runfile.Times) int64 { return t.StdDev })
 	return table, marked
 }
 
@@ -70,14 +86,15 @@ type phase struct {
 
 // phases are the parts of the time of the first request on a connection, as far as they were
 // measured.
-func phases(t *load.Interval) (list []phase) {
+func phases(d *runfile.Document) (list []phase) {
 	var means []time.Duration
 	var all time.Duration
-	for _, c := range []column{{"dns", t.DNS}, {"tcp", t.TCP}, {"tls", t.TLS}, {"first byte", t.FirstByte}} {
-		if c.h != nil && c.h.Count() > 0 {
-			means = append(means, c.h.Mean())
-			all += c.h.Mean()
-			list = append(list, phase{c.Name, figure.Time(c.h.Mean()), 0})
+	for _, c := range []column{{"dns", d.DNS, nil}, {"tcp", d.TCP, nil}, {"tls", d.TLS, nil}, {"first byte", d.FirstByte, nil}} {
+		if c.of != nil {
+			mean := time.Duration(c.of.Mean)
+			means = append(means, mean)
+			all += mean
+			list = append(list, phase{c.Name, figure.Time(mean), 0})
 		}
 	}
 	for i, m := range means {

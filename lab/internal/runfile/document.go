@@ -40,6 +40,8 @@ var Schema []byte
 // Document is run.json: everything that is known of a run.
 type Document struct {
 	Schema   string    `json:"schema"`
+	Title    string    `json:"title,omitempty"` // what was asked for
+	Load     string    `json:"load,omitempty"`  // in words
 	Manifest *Manifest `json:"manifest"`
 	Plan     Plan      `json:"plan"`
 	Totals   Totals    `json:"totals"`
@@ -53,6 +55,7 @@ type Document struct {
 	TCP       *Times `json:"tcp"`
 	TLS       *Times `json:"tls"`
 
+	Facts      []Fact      `json:"facts,omitempty"`    // of the protocol
 	Messages   *Messages   `json:"messages,omitempty"` // of a broker that was verified; nil = nothing was
 	Workers    []Worker    `json:"workers,omitempty"`  // of a run from several machines; nil = it was from this one
 	Objectives []Objective `json:"objectives"`
@@ -69,6 +72,12 @@ type Document struct {
 	Steady   *Steady  `json:"steady"`  // nil = the run was too short
 	Host     Host     `json:"host"`    // what the generator used of its machine
 	Missing  []string `json:"missing"` // files that could not be written, and why
+}
+
+// Fact is one thing to say of a run.
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // Plan describes the load.

@@ -157,7 +157,7 @@ func sumOfLog(t *testing.T, name string, r *load.Result) {
 		}
 	}
 	ours, tags := histogram.New(), map[string]bool{}
-	for l, err := range readLog(bytes.NewReader(b)) {
+	for l, err := range runfile.ReadLog(bytes.NewReader(b)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package slo
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"paddock/lab/internal/figure"
@@ -24,6 +25,14 @@ var stateNames = [...]string{"met", "missed", "unknown"}
 
 // String is the state's name in reports.
 func (s State) String() string { return stateNames[min(s, Unknown)] }
+
+// StateOf is the state of a name; one that is not known is Unknown.
+func StateOf(name string) State {
+	if i := slices.Index(stateNames[:], name); i >= 0 {
+		return State(i)
+	}
+	return Unknown
+}
 
 // Outcome is an objective with its outcome.
 type Outcome struct {

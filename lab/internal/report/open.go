@@ -1,0 +1,81 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+
+	"paddock/lab/internal/runfile"
+	"paddock/lab/internal/slo"
+	"paddock/load"
+	"paddock/load/histogram"
+)
+
+// Open returns the run in a directory, from the files that were written with its report. Without
+// the files of its seconds, a run has no plots over time, and its curves are of few points.
+func Open(dir string) (*Run, error) {
+	d, err := runfile.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{
+		Title: cmp.Or(d.Title, d.Plan.Driver+" "+d.Plan.Address), Load: d.Load, Plan: &load.Plan{},
+		Result: d.Result(), Document: d, judged: verdictOf(&d.Verdict),
+	}
+	if d.Manifest != nil {
+		r.Command = d.Manifest.Argv
+	}
+	if d.Plan.Model == "open" {
+		r.Plan.Arrivals = load.Constant{} // which of them is in the description
+	}
+	for _, f := range d.Facts {
+		r.More = append(r.More, Fact(f))
+	}
+	for _, o := range d.Objectives {
+		if list, err := slo.Parse(o.Objective); err == nil && len(list) == 1 {
+			r.Outcomes = append(r.Outcomes, slo.Outcome{Objective: list[0], State: slo.StateOf(o.Outcome), Measured: o.Text})
+		}
+	}
+	if err := r.readSeconds(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Run) readSeconds(dir string) error {
+	series, t := &Series{}, &r.Result.Total
+	all := [...]*histogram.Histogram{histogram.New(), histogram.New(), histogram.New()}
+	err := runfile.ReadIntervals(dir, func(p runfile.Phase, v *load.Interval) {
+		series.Interval(v)
+		if p == runfile.Warmup {
+			return
+		}
+		t.Target += v.Target
+		for i, h := range []*histogram.Histogram{v.Response, v.Service, v.Lag} {
+			all[i].Add(h)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	r.Series, t.Response, t.Service, t.Lag = series, all[0], all[1], all[2]
+	return nil
+}
+
+func verdictOf(d *runfile.Verdict) *load.Verdict {
+	v := &load.Verdict{Level: levelOf(d.Level)}
+	for _, m := range d.Measures {
+		v.Measures = append(v.Measures, load.Measure{Name: m.Name, Level: levelOf(m.Level), Value: m.Value, Amber: m.Amber, Red: m.Red, Text: m.Text})
+	}
+	return v
+}
+
+// levelOf is the level of a name; one that is not known is the worst.
+func levelOf(name string) load.Level {
+	for _, l := range []load.Level{load.Green, load.Amber} {
+		if l.String() == name {
+			return l
+		}
+	}
+	return load.Red
+}
