@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -196,6 +197,8 @@ const shownBytes = 60
 // samples are the errors as they were seen, the most frequent first.
 func (r *Run) samples() []load.Sample {
 	list := slices.Clone(r.Result.Samples)
-	slices.SortStableFunc(list, func(a, b load.Sample) int { return int(b.Count - a.Count) })
+	slices.SortFunc(list, func(a, b load.Sample) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.First, b.First), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Text, b.Text))
+	})
 	return list
 }
