@@ -76,6 +76,10 @@ func TestBenchWorkers(t *testing.T) {
 			t.Errorf("worker %d: %+v", i, w)
 		}
 	}
+	code, _, stderr = outcome(t, "http://"+deadAddress(t), "-n", "20", "-c", "2", "-q", "--workers", "2", "--bus", url)
+	if code != 4 || strings.Count(stderr, "was lost: connect-refused") != 2 {
+		t.Errorf("code %d: %s", code, stderr)
+	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	if err != nil || !strings.Contains(string(page), d.Workers[0].Name) || strings.Contains(string(page), "s3cret") {
 		t.Errorf("the page does not name the workers: %v", err)

@@ -23,7 +23,7 @@ import (
 
 // Config describes a run of several workers.
 type Config struct {
-	Job     *Job // its plan has the threads of all workers
+	Job     *Job // its plan has the threads of all workers, as many of each
 	Workers int
 	// Continue goes on without a worker that is lost, instead of ending the run.
 	Continue bool
@@ -92,7 +92,10 @@ func (c *controller) start(ctx context.Context, packed []byte) (began time.Time,
 		return began, err
 	}
 	threads := c.Job.Plan.Threads
-	divide(c.members, threads)
+	for i, m := range c.members {
+		m.threads = threads / c.Workers
+		m.first = i * m.threads
+	}
 	err = c.all(func(m *member) error {
 		for piece := range slices.Chunk(packed, int(min(maxPiece, c.nc.MaxPayload()/2))) {
 			if _, err := c.request(m, "plan", piece, replyTime); err != nil {
@@ -121,17 +124,16 @@ func (c *controller) gather(ctx context.Context, packed []byte) error {
 	sum := sha256.Sum256(packed)
 	data := encode(offer{Protocol: protocol, Target: c.Job.Plan.Address, Size: len(packed), SHA256: sum[:]})
 	refusals := map[string]string{} // by worker
-	limit, again := time.After(joinTime), time.NewTicker(offerTime)
-	defer again.Stop()
-	err := c.nc.PublishRequest(c.prefix+"plan", c.prefix+"join", data)
+	limit, next := time.After(joinTime), time.After(0)
+	var err error
 	for err == nil && len(c.members) < c.Workers {
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-limit:
 			err = fmt.Errorf("no more came within %v", joinTime)
-		case <-again.C:
-			err = c.nc.PublishRequest(c.prefix+"plan", c.prefix+"join", data)
+		case <-next:
+			err, next = c.nc.PublishRequest(c.prefix+"plan", c.prefix+"join", data), time.After(offerTime)
 		case m := <-c.in:
 			c.join(m, refusals)
 		}
@@ -157,20 +159,6 @@ func (c *controller) join(m *nats.Msg, refusals map[string]string) {
 		c.members = append(c.members, &member{answer: a})
 	case len(refusals) < MaxWorkers:
 		refusals[a.Name] = a.Refusal
-	}
-}
-
-// divide gives each member its threads: one, and the others by processors.
-func divide(members []*member, threads int) {
-	for i := range threads {
-		m := members[i%len(members)]
-		if i >= len(members) {
-			m = slices.MinFunc(members, func(a, b *member) int { return cmp.Compare(a.threads*max(b.Cores, 1), b.threads*max(a.Cores, 1)) })
-		}
-		m.threads++
-	}
-	for i, m := range members[1:] {
-		m.first = members[i].first + members[i].threads
 	}
 }
 
