@@ -77,7 +77,7 @@ func TestBenchWorkers(t *testing.T) {
 		}
 	}
 	code, _, stderr = outcome(t, "http://"+deadAddress(t), "-n", "20", "-c", "2", "-q", "--workers", "2", "--bus", url)
-	if code != 4 || strings.Count(stderr, "was lost: connect-refused") != 2 {
+	if code != 4 || strings.Count(stderr, "counted: connect-refused") != 2 {
 		t.Errorf("code %d: %s", code, stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
@@ -128,7 +128,7 @@ func TestBenchWorkerKilled(t *testing.T) {
 			}
 			log, _ := io.ReadAll(lines)
 			_ = cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(string(log), "coverage=") || !strings.Contains(string(log), "was lost: it gave no answer to 3 beats") {
+			if code := cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(string(log), "coverage=") || !strings.Contains(string(log), "it gave no answer to 3 beats") {
 				t.Errorf("code %d: %s", code, log)
 			}
 			states := ""

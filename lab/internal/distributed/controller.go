@@ -16,7 +16,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"paddock/lab/internal/figure"
 	"paddock/lab/internal/runfile"
 	"paddock/load"
 )
@@ -80,9 +79,15 @@ func Run(ctx context.Context, nc *nats.Conn, config Config, observer load.Observ
 		})
 	}
 	c.follow(ctx)
-	result := &c.merger.result
-	result.Began, result.Stopped = began, ctx.Err() != nil
-	return c.report()
+	r := &Report{Result: &c.merger.result}
+	r.Workers, r.Missing = c.merger.finish()
+	r.Result.Began, r.Result.Stopped = began, ctx.Err() != nil
+	if r.Result.Total.Length == 0 && r.Missing != "" {
+		return nil, errors.New(r.Missing)
+	}
+	target, err := net.ResolveTCPAddr("tcp", c.Job.Plan.Address)
+	r.Shared = err == nil && target.String() == nc.ConnectedAddr()
+	return r, nil
 }
 
 // start gathers the workers, brings them the job, and compares the clocks before it says when the
@@ -150,15 +155,15 @@ func (c *controller) gather(ctx context.Context, packed []byte) error {
 
 // join takes the answer of a worker to an offer. A worker that is not needed is released.
 func (c *controller) join(m *nats.Msg, refusals map[string]string) {
-	var a answer
+	var a reply
 	switch err := json.Unmarshal(m.Data, &a); {
 	case err != nil || slices.ContainsFunc(c.members, func(m *member) bool { return m.ID == a.ID }):
 	case len(c.members) == c.Workers:
 		_ = c.nc.Publish(c.prefix+"stop."+a.ID, []byte("there are enough workers"))
-	case a.Refusal == "":
-		c.members = append(c.members, &member{answer: a})
+	case a.Error == "":
+		c.members = append(c.members, &member{reply: a})
 	case len(refusals) < MaxWorkers:
-		refusals[a.Name] = a.Refusal
+		refusals[a.Name] = a.Error
 	}
 }
 
@@ -276,25 +281,4 @@ func (c *controller) take(msg *nats.Msg, stopped bool) {
 		}
 		_ = msg.Respond(nil) // else it comes again
 	}
-}
-
-// report completes the result.
-func (c *controller) report() (*Report, error) {
-	r := &Report{Result: &c.merger.result}
-	all, coverage := c.merger.finish()
-	var missing []string
-	for _, w := range all {
-		if w.State != stateWhole {
-			missing = append(missing, fmt.Sprintf("worker %s was %s: %s", w.Name, w.State, w.Reason))
-		}
-	}
-	if r.Workers = all; len(missing) > 0 {
-		r.Missing = fmt.Sprintf("coverage=%s: %s", figure.Percent(coverage), strings.Join(missing, "; "))
-	}
-	if r.Result.Total.Length == 0 && r.Missing != "" {
-		return nil, errors.New(r.Missing)
-	}
-	target, err := net.ResolveTCPAddr("tcp", c.Job.Plan.Address)
-	r.Shared = err == nil && target.String() == c.nc.ConnectedAddr()
-	return r, nil
 }

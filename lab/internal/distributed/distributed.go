@@ -63,13 +63,6 @@ type offer struct {
 	SHA256   []byte
 }
 
-// answer is the message join.
-type answer struct {
-	ID, Name string
-	Cores    int
-	Refusal  string // why the worker does not take part; "" = it does
-}
-
 // assignment is the message ready: the worker's threads, of those of all.
 type assignment struct{ First, Threads, Of int }
 
@@ -77,10 +70,13 @@ type assignment struct{ First, Threads, Of int }
 // much the worker's clock is ahead of that.
 type start struct{ Begin, Offset int64 }
 
-// reply answers the messages to one worker. A beat brings the time at which it was sent by the
-// controller's clock, in ns, and takes it back beside the worker's.
+// reply is a worker's answer to any message: whether it takes part, and whether it did what was
+// asked. A beat brings the time at which it was sent by the controller's clock, in ns, and takes it
+// back beside the worker's.
 type reply struct {
-	ID, Error    string
+	ID, Name     string
+	Cores        int
+	Error        string // why not; "" = it did
 	Asked, Clock int64
 }
 

@@ -11,8 +11,8 @@ import (
 	"paddock/load"
 )
 
-// A part of an interval is given up when a worker is so many intervals ahead of it, or so many ticks
-// after the end of its own worker.
+// A part of an interval is given up when a worker is so many intervals ahead of it, or so many
+// ticks after the end of its own worker.
 const (
 	maxAhead = 16
 	maxLate  = 3
@@ -24,7 +24,7 @@ type reading struct{ offset, trip int64 }
 
 // member is a worker of a run, as its controller knows it.
 type member struct {
-	answer
+	reply
 	first, threads int
 	clock, last    reading // before the run, and by the last beat
 	missed         int     // beats since then
@@ -195,11 +195,11 @@ const (
 	leastGap   = 1e-6    // stands for counts that are missing in whole intervals
 )
 
-// finish completes the result, and says what became of each member. coverage is the share of the
-// run that is in it: 1 if nothing is missing.
-func (m *merger) finish() (all []runfile.Worker, coverage float64) {
+// finish completes the result, and says what became of each member. missing says which part of the
+// run is not in the result, and why; "" = all is.
+func (m *merger) finish() (all []runfile.Worker, missing string) {
 	m.merge.End()
-	threads := 0
+	coverage := 0.0
 	for _, w := range m.members {
 		var o load.Result
 		var v load.Verdict
@@ -211,17 +211,20 @@ func (m *merger) finish() (all []runfile.Worker, coverage float64) {
 		}
 		d := m.describe(w)
 		if d.State != stateWhole {
+			text := fmt.Sprintf("worker %s was %s, and %s of its part of the run is counted: %s", w.Name, d.State, figure.Percent(d.Coverage), d.Reason)
 			v.Measures = append(v.Measures, load.Measure{
-				Name: "coverage", Value: max(1-d.Coverage, leastGap), Amber: leastGap, Red: leastGap, Level: load.Red,
-				Text: fmt.Sprintf("%s was %s, and %s of its part of the run is counted: %s", w.Name, d.State, figure.Percent(d.Coverage), d.Reason),
+				Name: "coverage", Value: max(1-d.Coverage, leastGap), Amber: leastGap, Red: leastGap, Level: load.Red, Text: text,
 			})
+			missing += "; " + text
 		}
 		m.result.Join(&o, v)
 		all = append(all, d)
-		threads += w.threads
-		coverage += d.Coverage * float64(w.threads)
+		coverage += d.Coverage / float64(len(m.members))
 	}
-	return all, coverage / float64(threads)
+	if missing != "" {
+		missing = "coverage=" + figure.Percent(coverage) + missing
+	}
+	return all, missing
 }
 
 // describe says what became of a member.

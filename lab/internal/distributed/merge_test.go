@@ -56,7 +56,7 @@ func sent(t *testing.T, f *frame) *frame {
 func newTestMerger(seconds int) *merger {
 	plan := &load.Plan{Duration: time.Duration(seconds) * time.Second}
 	return newMerger(plan, []*member{
-		{answer: answer{ID: "a", Name: "A"}, threads: 1}, {answer: answer{ID: "b", Name: "B"}, threads: 1},
+		{reply: reply{ID: "a", Name: "A"}, threads: 1}, {reply: reply{ID: "b", Name: "B"}, threads: 1},
 	}, load.Observers{})
 }
 
@@ -108,13 +108,13 @@ func TestMergeOnce(t *testing.T) {
 			if !m.finished() {
 				t.Fatal("something is waited for")
 			}
-			all, coverage := m.finish()
+			all, missing := m.finish()
 			r := &m.result
 			if !r.Total.Response.Equal(sum) || r.Total.Done != int64(sum.Count()) || r.Elapsed != seconds*time.Second || r.Total.Target != 2*100*seconds {
 				t.Errorf("%d answers in %v, want %d; target %v", r.Total.Done, r.Elapsed, sum.Count(), r.Total.Target)
 			}
-			if coverage != 1 || all[0].State != stateWhole || all[1].State != stateWhole || len(r.Verdicts) != 2 {
-				t.Errorf("%v: %+v", coverage, all)
+			if missing != "" || all[0].State != stateWhole || all[1].State != stateWhole || len(r.Verdicts) != 2 {
+				t.Errorf("%v: %+v", missing, all)
 			}
 			if v := load.Judge(m.plan, r); v.Level != load.Green {
 				t.Error(v.String())
@@ -195,7 +195,11 @@ func TestMergeMarks(t *testing.T) {
 			if !m.finished() {
 				t.Fatal("something is waited for")
 			}
-			all, coverage := m.finish()
+			all, missing := m.finish()
+			coverage := (all[0].Coverage + all[1].Coverage) / 2
+			if !strings.HasPrefix(missing, "coverage=") || !strings.Contains(missing, "; worker B was "+c.state) {
+				t.Error(missing)
+			}
 			if all[0].State != stateWhole || all[1].State != c.state || all[1].Reason == "" || coverage < c.coverage-1e-9 || coverage > c.coverage+1e-9 {
 				t.Errorf("coverage %v, want %v: %+v", coverage, c.coverage, all)
 			}

@@ -279,7 +279,7 @@ func TestWorkerLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(r.Missing, "was lost: it was stopped on its machine") || !covered(r) {
+	if !strings.Contains(r.Missing, "it was stopped on its machine") || !covered(r) {
 		t.Errorf("%+v", r)
 	}
 	if v := load.Judge(&load.Plan{}, r.Result); v.Level != load.Red {
@@ -303,7 +303,7 @@ func TestPartition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(r.Missing, "was lost: it gave no answer to 3 beats") || !covered(r) {
+	if !strings.Contains(r.Missing, "it gave no answer to 3 beats") || !covered(r) {
 		t.Errorf("%+v", r)
 	}
 	if target := r.Result.Total.Target; target < 1500 || target > 1600 { // the last second ends with its last answer
@@ -453,5 +453,21 @@ func TestControllerLost(t *testing.T) {
 	r, err := b.run(t.Context(), b.job("200/s", time.Second), nil)
 	if err != nil || r.Missing != "" {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A report says when the control messages went through the service under test.
+func TestSharedBus(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, responder.AtOnce{})
+	b.worker(b.url, nil, 0)
+	b.worker(b.url, nil, 0)
+	b.service = strings.TrimPrefix(b.url, "nats://")
+	r, err := b.run(t.Context(), b.job("20/s", time.Second), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Shared || r.Missing != "" {
+		t.Errorf("%+v", r)
 	}
 }

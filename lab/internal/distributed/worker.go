@@ -163,7 +163,7 @@ func (w *Worker) handle(m *nats.Msg) {
 func (w *Worker) reply(m *nats.Msg, err error) {
 	var r reply
 	_ = json.Unmarshal(m.Data, &r) // of a beat
-	r.ID, r.Clock = w.id, w.clock()
+	r.ID, r.Name, r.Cores, r.Clock = w.id, w.name, runtime.GOMAXPROCS(0), w.clock()
 	if err != nil {
 		r.Error = err.Error()
 	}
@@ -172,7 +172,7 @@ func (w *Worker) reply(m *nats.Msg, err error) {
 
 // join answers an offer, which comes again until there are enough workers.
 func (w *Worker) join(run string, m *nats.Msg) {
-	o, a := offer{}, answer{ID: w.id, Name: w.name, Cores: runtime.GOMAXPROCS(0)}
+	var o offer
 	err := json.Unmarshal(m.Data, &o)
 	switch {
 	case err != nil:
@@ -187,15 +187,14 @@ func (w *Worker) join(run string, m *nats.Msg) {
 	}
 	switch {
 	case err != nil:
-		a.Refusal = err.Error()
-		w.say("a run is refused: " + a.Refusal)
+		w.say("a run is refused: " + err.Error())
 	case w.duty == nil:
 		w.duty = &duty{offer: o, run: run, heard: time.Now()}
 		w.say("a run of " + o.Target)
 	default:
 		w.duty.heard = time.Now()
 	}
-	_ = m.Respond(encode(a))
+	w.reply(m, err)
 }
 
 // prepare makes the plan of the worker's part.
