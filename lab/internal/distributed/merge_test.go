@@ -3,6 +3,7 @@ package distributed
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,7 @@ func TestMergeMarks(t *testing.T) {
 		"a time is another": {func(m *merger, s int, f *frame) {
 			if s == 3 {
 				g := *f
+				g.Times = slices.Clone(f.Times)
 				g.Times[0] = parts[1].frames[4].Times[0]
 				f = &g
 			}
@@ -169,6 +171,7 @@ func TestMergeMarks(t *testing.T) {
 		"a histogram is broken": {func(m *merger, s int, f *frame) {
 			if s == 3 {
 				g := *f
+				g.Times = slices.Clone(f.Times)
 				g.Times[0].V2 = g.Times[0].V2[:10]
 				f = &g
 			}
@@ -256,5 +259,39 @@ func TestFrameIsLossless(t *testing.T) {
 		if !got.Response.Equal(v.Response) || !got.FirstByte.Equal(v.FirstByte) || got.Status[200] != 3 || got.InFlight != 0.1 || checksum(got) != checksum(v) {
 			t.Errorf("%v: %v, %v", values, got.Response.Min(), got.Response.Max())
 		}
+	}
+}
+
+// A frame has all histograms of an interval, and one that was not measured is empty. A frame with
+// fewer is refused.
+func TestFrameHasAllHistograms(t *testing.T) {
+	v := load.NewInterval()
+	all := times(v)
+	if len(all) < 5 {
+		t.Fatalf("%d histograms", len(all))
+	}
+	for i, h := range all {
+		if *h == nil {
+			*h = histogram.New()
+		}
+		(*h).Record(int64(i + 1))
+	}
+	f := sent(t, new(teller).frame(v))
+	got, err := f.interval()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range times(got) {
+		if !(*h).Equal(*all[i]) {
+			t.Errorf("histogram %d is another", i)
+		}
+	}
+	f.Times[0] = packed{}
+	if got, err = f.interval(); err != nil || got.Response.Count() != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	f.Times = f.Times[1:]
+	if _, err := f.interval(); err == nil {
+		t.Error("a histogram is missing")
 	}
 }

@@ -280,10 +280,13 @@ func (t *teller) Interval(v *load.Interval) {
 // frame packs the next interval, and adds it to the sums.
 func (t *teller) frame(v *load.Interval) *frame {
 	f := &frame{ID: t.end.ID, Seq: t.end.Frames, Counts: *v}
-	cleared := times(&f.Counts)
-	for i, h := range times(v) {
-		f.Times[i] = packed{bytes.Clone(t.zip.Encode(*h)), int64((*h).Min()), int64((*h).Max())}
-		*cleared[i] = nil
+	for _, h := range times(&f.Counts) {
+		var p packed
+		if *h != nil {
+			p = packed{bytes.Clone(t.zip.Encode(*h)), int64((*h).Min()), int64((*h).Max())}
+		}
+		f.Times = append(f.Times, p)
+		*h = nil
 	}
 	t.end.Frames++
 	t.end.Sent += v.Sent
