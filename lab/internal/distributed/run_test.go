@@ -48,7 +48,7 @@ func newBench(t *testing.T, law responder.Law) *bench {
 
 func (b *bench) connect(url string) *nats.Conn {
 	b.t.Helper()
-	nc, err := Bus{URL: url}.Connect("test")
+	nc, err := Bus{Server: url}.Connect("test")
 	if err != nil {
 		b.t.Fatal(err)
 	}
