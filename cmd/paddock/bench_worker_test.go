@@ -76,6 +76,10 @@ func TestBenchWorkers(t *testing.T) {
 			t.Errorf("worker %d: %+v", i, w)
 		}
 	}
+	code, _, stderr = outcome(t, "http://"+deadAddress(t), "-n", "20", "-c", "2", "-q", "--workers", "2", "--bus", url)
+	if code != 4 || strings.Count(stderr, "counted: connect-refused") != 2 {
+		t.Errorf("code %d: %s", code, stderr)
+	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	if err != nil || !strings.Contains(string(page), d.Workers[0].Name) || strings.Contains(string(page), "s3cret") {
 		t.Errorf("the page does not name the workers: %v", err)
@@ -124,7 +128,7 @@ func TestBenchWorkerKilled(t *testing.T) {
 			}
 			log, _ := io.ReadAll(lines)
 			_ = cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(string(log), "coverage=") || !strings.Contains(string(log), "was lost: it gave no answer to 3 beats") {
+			if code := cmd.ProcessState.ExitCode(); code != 4 || !strings.Contains(string(log), "coverage=") || !strings.Contains(string(log), "it gave no answer to 3 beats") {
 				t.Errorf("code %d: %s", code, log)
 			}
 			states := ""

@@ -30,7 +30,7 @@ It refuses a NATS server beyond loopback that asks for no credentials, targets b
 
 // Run serves until a signal ends it.
 func (b *workerCmd) Run(ctx context.Context, c *Console) error {
-	if b.URL == "" {
+	if b.Server == "" {
 		return usagef("--bus is missing: the NATS server over which controllers are heard")
 	}
 	ctx, release := interruptible(ctx)
@@ -56,7 +56,7 @@ func (b *httpCmd) fromWorkers(ctx context.Context, c *Console, run *loadRun, job
 	switch {
 	case b.Workers < 0 || b.Workers > distributed.MaxWorkers:
 		return usagef("--workers %d: 1 to %d", b.Workers, distributed.MaxWorkers)
-	case b.Bus.URL == "":
+	case b.Bus.Server == "":
 		return usagef("--workers takes --bus: the NATS server at which workers wait")
 	case b.Unix != "" || b.CACert != "" || b.Cert != "":
 		return usagef("--unix, --cacert and --cert name files of this machine, which workers do not have")

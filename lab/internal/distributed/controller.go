@@ -16,14 +16,13 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"paddock/lab/internal/figure"
 	"paddock/lab/internal/runfile"
 	"paddock/load"
 )
 
 // Config describes a run of several workers.
 type Config struct {
-	Job     *Job // its plan has the threads of all workers
+	Job     *Job // its plan has the threads of all workers, as many of each
 	Workers int
 	// Continue goes on without a worker that is lost, instead of ending the run.
 	Continue bool
@@ -80,9 +79,15 @@ func Run(ctx context.Context, nc *nats.Conn, config Config, observer load.Observ
 		})
 	}
 	c.follow(ctx)
-	result := &c.merger.result
-	result.Began, result.Stopped = began, ctx.Err() != nil
-	return c.report()
+	r := &Report{Result: &c.merger.result}
+	r.Workers, r.Missing = c.merger.finish()
+	r.Result.Began, r.Result.Stopped = began, ctx.Err() != nil
+	if r.Result.Total.Length == 0 && r.Missing != "" {
+		return nil, errors.New(r.Missing)
+	}
+	target, err := net.ResolveTCPAddr("tcp", c.Job.Plan.Address)
+	r.Shared = err == nil && target.String() == nc.ConnectedAddr()
+	return r, nil
 }
 
 // start gathers the workers, brings them the job, and compares the clocks before it says when the
@@ -92,7 +97,10 @@ func (c *controller) start(ctx context.Context, packed []byte) (began time.Time,
 		return began, err
 	}
 	threads := c.Job.Plan.Threads
-	divide(c.members, threads)
+	for i, m := range c.members {
+		m.threads = threads / c.Workers
+		m.first = i * m.threads
+	}
 	err = c.all(func(m *member) error {
 		for piece := range slices.Chunk(packed, int(min(maxPiece, c.nc.MaxPayload()/2))) {
 			if _, err := c.request(m, "plan", piece, replyTime); err != nil {
@@ -121,17 +129,16 @@ func (c *controller) gather(ctx context.Context, packed []byte) error {
 	sum := sha256.Sum256(packed)
 	data := encode(offer{Protocol: protocol, Target: c.Job.Plan.Address, Size: len(packed), SHA256: sum[:]})
 	refusals := map[string]string{} // by worker
-	limit, again := time.After(joinTime), time.NewTicker(offerTime)
-	defer again.Stop()
-	err := c.nc.PublishRequest(c.prefix+"plan", c.prefix+"join", data)
+	limit, next := time.After(joinTime), time.After(0)
+	var err error
 	for err == nil && len(c.members) < c.Workers {
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-limit:
 			err = fmt.Errorf("no more came within %v", joinTime)
-		case <-again.C:
-			err = c.nc.PublishRequest(c.prefix+"plan", c.prefix+"join", data)
+		case <-next:
+			err, next = c.nc.PublishRequest(c.prefix+"plan", c.prefix+"join", data), time.After(offerTime)
 		case m := <-c.in:
 			c.join(m, refusals)
 		}
@@ -148,29 +155,15 @@ func (c *controller) gather(ctx context.Context, packed []byte) error {
 
 // join takes the answer of a worker to an offer. A worker that is not needed is released.
 func (c *controller) join(m *nats.Msg, refusals map[string]string) {
-	var a answer
+	var a reply
 	switch err := json.Unmarshal(m.Data, &a); {
 	case err != nil || slices.ContainsFunc(c.members, func(m *member) bool { return m.ID == a.ID }):
 	case len(c.members) == c.Workers:
 		_ = c.nc.Publish(c.prefix+"stop."+a.ID, []byte("there are enough workers"))
-	case a.Refusal == "":
-		c.members = append(c.members, &member{answer: a})
+	case a.Error == "":
+		c.members = append(c.members, &member{reply: a})
 	case len(refusals) < MaxWorkers:
-		refusals[a.Name] = a.Refusal
-	}
-}
-
-// divide gives each member its threads: one, and the others by processors.
-func divide(members []*member, threads int) {
-	for i := range threads {
-		m := members[i%len(members)]
-		if i >= len(members) {
-			m = slices.MinFunc(members, func(a, b *member) int { return cmp.Compare(a.threads*max(b.Cores, 1), b.threads*max(a.Cores, 1)) })
-		}
-		m.threads++
-	}
-	for i, m := range members[1:] {
-		m.first = members[i].first + members[i].threads
+		refusals[a.Name] = a.Error
 	}
 }
 
@@ -288,25 +281,4 @@ func (c *controller) take(msg *nats.Msg, stopped bool) {
 		}
 		_ = msg.Respond(nil) // else it comes again
 	}
-}
-
-// report completes the result.
-func (c *controller) report() (*Report, error) {
-	r := &Report{Result: &c.merger.result}
-	all, coverage := c.merger.finish()
-	var missing []string
-	for _, w := range all {
-		if w.State != stateWhole {
-			missing = append(missing, fmt.Sprintf("worker %s was %s: %s", w.Name, w.State, w.Reason))
-		}
-	}
-	if r.Workers = all; len(missing) > 0 {
-		r.Missing = fmt.Sprintf("coverage=%s: %s", figure.Percent(coverage), strings.Join(missing, "; "))
-	}
-	if r.Result.Total.Length == 0 && r.Missing != "" {
-		return nil, errors.New(r.Missing)
-	}
-	target, err := net.ResolveTCPAddr("tcp", c.Job.Plan.Address)
-	r.Shared = err == nil && target.String() == c.nc.ConnectedAddr()
-	return r, nil
 }

@@ -63,13 +63,6 @@ type offer struct {
 	SHA256   []byte
 }
 
-// answer is the message join.
-type answer struct {
-	ID, Name string
-	Cores    int
-	Refusal  string // why the worker does not take part; "" = it does
-}
-
 // assignment is the message ready: the worker's threads, of those of all.
 type assignment struct{ First, Threads, Of int }
 
@@ -77,10 +70,13 @@ type assignment struct{ First, Threads, Of int }
 // much the worker's clock is ahead of that.
 type start struct{ Begin, Offset int64 }
 
-// reply answers the messages to one worker. A beat brings the time at which it was sent by the
-// controller's clock, in ns, and takes it back beside the worker's.
+// reply is a worker's answer to any message: whether it takes part, and whether it did what was
+// asked. A beat brings the time at which it was sent by the controller's clock, in ns, and takes it
+// back beside the worker's.
 type reply struct {
-	ID, Error    string
+	ID, Name     string
+	Cores        int
+	Error        string // why not; "" = it did
 	Asked, Clock int64
 }
 
@@ -113,16 +109,16 @@ func encode(v any) []byte {
 
 // Bus says where the NATS server is, and how to log in there.
 type Bus struct {
-	URL   string `name:"bus" placeholder:"URL" help:"NATS server over which controller and workers talk, such as nats://USER:PASSWORD@HOST:4222."`
-	Creds string `name:"bus-creds" type:"path" placeholder:"FILE" help:"Credentials for the NATS server."`
-	CA    string `name:"bus-ca" type:"path" placeholder:"FILE" help:"Authorities to trust instead of the system's, for a NATS server with TLS (PEM)."`
+	Server string `name:"bus" placeholder:"URL" help:"NATS server over which controller and workers talk, such as nats://USER:PASSWORD@HOST:4222."`
+	Creds  string `name:"bus-creds" type:"path" placeholder:"FILE" help:"Credentials for the NATS server."`
+	CA     string `name:"bus-ca" type:"path" placeholder:"FILE" help:"Authorities to trust instead of the system's, for a NATS server with TLS (PEM)."`
 }
 
 // Connect connects to the bus. It refuses a bus beyond loopback that asks for no credentials, and
 // ends the connection if such a server takes the place of the first one.
 func (b Bus) Connect(name string) (*nats.Conn, error) {
 	login := natslogin.Login{Creds: b.Creds, RootCA: b.CA}
-	nc, err := nats.Connect(b.URL, append(login.Options(), nats.Name("paddock bench "+name),
+	nc, err := nats.Connect(b.Server, append(login.Options(), nats.Name("paddock bench "+name),
 		nats.Timeout(replyTime), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.IgnoreDiscoveredServers(),
 		nats.NoCallbacksAfterClientClose(), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {

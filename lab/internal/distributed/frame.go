@@ -2,6 +2,7 @@ package distributed
 
 import (
 	"fmt"
+	"reflect"
 
 	"paddock/load"
 	"paddock/load/histogram"
@@ -12,28 +13,38 @@ type frame struct {
 	ID     string
 	Seq    int           // counts the worker's intervals from 0
 	Counts load.Interval // without the histograms
-	Times  [kinds]packed
+	Times  []packed      // those, in the order of times
 }
 
-// packed is a histogram: its counts in encoding V2, and its extremes, which that has to the bucket
-// alone.
+// packed is a histogram: its counts in encoding V2, nil if it was not measured, and its extremes,
+// which that has to the bucket alone.
 type packed struct {
 	V2         []byte
 	Least, Max int64 // ns
 }
 
-// kinds is how many histograms an interval has.
-const kinds = 5
-
-// times are the histograms of an interval.
-func times(v *load.Interval) [kinds]**histogram.Histogram {
-	return [...]**histogram.Histogram{&v.Response, &v.Service, &v.Lag, &v.Connect, &v.FirstByte}
+// times are the fields of an interval that are histograms.
+func times(v *load.Interval) (all []**histogram.Histogram) {
+	fields := reflect.ValueOf(v).Elem()
+	for i := range fields.NumField() {
+		if h, ok := fields.Field(i).Addr().Interface().(**histogram.Histogram); ok {
+			all = append(all, h)
+		}
+	}
+	return all
 }
 
 // interval unpacks the frame.
 func (f *frame) interval() (*load.Interval, error) {
 	v := f.Counts
-	for i, into := range times(&v) {
+	empty, all := times(load.NewInterval()), times(&v)
+	if len(f.Times) != len(all) {
+		return nil, fmt.Errorf("interval %d of a worker has %d histograms, of %d", f.Seq, len(f.Times), len(all))
+	}
+	for i, into := range all {
+		if *into = *empty[i]; f.Times[i].V2 == nil {
+			continue
+		}
 		h, err := f.Times[i].histogram()
 		if err != nil {
 			return nil, fmt.Errorf("interval %d of a worker: %w", f.Seq, err)
@@ -72,6 +83,9 @@ func checksum(v *load.Interval) (sum uint64) {
 		sum += uint64(n) * mix(uint64(i))
 	}
 	for i, h := range times(v) {
+		if *h == nil {
+			continue
+		}
 		for r, n := range (*h).All() {
 			sum += n * mix(uint64(i+1)<<56|uint64(r.Low))
 		}

@@ -11,13 +11,11 @@ import (
 	"paddock/load"
 )
 
-// The bounds of the intervals of a worker that wait to be merged.
+// A part of an interval is given up when a worker is so many intervals ahead of it, or so many
+// ticks after the end of its own worker.
 const (
-	// maxBehind is how many later ones wait for one that is missing before that is given up: the
-	// bus keeps the order.
-	maxBehind = 4
-	maxAhead  = 64 // further ones are not counted
-	maxLate   = 3  // ticks after the worker's end in which a missing one may come
+	maxAhead = 16
+	maxLate  = 3
 )
 
 // reading is one reading of a worker's clock, in ns: how much it is ahead of the controller's, and
@@ -26,7 +24,7 @@ type reading struct{ offset, trip int64 }
 
 // member is a worker of a run, as its controller knows it.
 type member struct {
-	answer
+	reply
 	first, threads int
 	clock, last    reading // before the run, and by the last beat
 	missed         int     // beats since then
@@ -42,7 +40,7 @@ type member struct {
 
 // over reports whether an interval that is not there will not come.
 func (m *member) over(seq int) bool {
-	return m.lost != "" || len(m.pending) >= maxBehind || m.end != nil && (seq >= m.end.Frames || m.late >= maxLate)
+	return m.lost != "" || m.end != nil && (seq >= m.end.Frames || m.late >= maxLate)
 }
 
 // merger adds up what the members of a run count: interval by interval in order, each of them once,
@@ -86,11 +84,11 @@ func (m *merger) member(id string) *member {
 	return m.members[i]
 }
 
-// frame takes an interval of a member. One that was taken before is not counted again, and of one
+// frame takes an interval of a member. One that was merged before is not counted again, and of one
 // that was given up the sums of its worker tell.
 func (m *merger) frame(f *frame) {
 	w := m.member(f.ID)
-	if w == nil || w.lost != "" || f.Seq < m.next || f.Seq > m.next+maxAhead || w.pending[f.Seq] != nil {
+	if w == nil || w.lost != "" || f.Seq < m.next || f.Seq > m.next+maxAhead {
 		return
 	}
 	w.pending[f.Seq] = f
@@ -139,17 +137,16 @@ func (m *merger) finished() bool {
 func (m *merger) advance() {
 	for {
 		var there []*member
-		waiting := 0
+		most, awaited := 0, false
 		for _, w := range m.members {
-			waiting += len(w.pending)
-			switch {
-			case w.pending[m.next] != nil:
+			most = max(most, len(w.pending))
+			if w.pending[m.next] != nil {
 				there = append(there, w)
-			case !w.over(m.next):
-				return
+			} else if !w.over(m.next) {
+				awaited = true
 			}
 		}
-		if waiting == 0 {
+		if most == 0 || awaited && most < maxAhead {
 			return
 		}
 		m.add(there)
@@ -198,11 +195,11 @@ const (
 	leastGap   = 1e-6    // stands for counts that are missing in whole intervals
 )
 
-// finish completes the result, and says what became of each member. coverage is the share of the
-// run that is in it: 1 if nothing is missing.
-func (m *merger) finish() (all []runfile.Worker, coverage float64) {
+// finish completes the result, and says what became of each member. missing says which part of the
+// run is not in the result, and why; "" = all is.
+func (m *merger) finish() (all []runfile.Worker, missing string) {
 	m.merge.End()
-	threads := 0
+	coverage := 0.0
 	for _, w := range m.members {
 		var o load.Result
 		var v load.Verdict
@@ -214,17 +211,20 @@ func (m *merger) finish() (all []runfile.Worker, coverage float64) {
 		}
 		d := m.describe(w)
 		if d.State != stateWhole {
+			text := fmt.Sprintf("worker %s was %s, and %s of its part of the run is counted: %s", w.Name, d.State, figure.Percent(d.Coverage), d.Reason)
 			v.Measures = append(v.Measures, load.Measure{
-				Name: "coverage", Value: max(1-d.Coverage, leastGap), Amber: leastGap, Red: leastGap, Level: load.Red,
-				Text: fmt.Sprintf("%s was %s, and %s of its part of the run is counted: %s", w.Name, d.State, figure.Percent(d.Coverage), d.Reason),
+				Name: "coverage", Value: max(1-d.Coverage, leastGap), Amber: leastGap, Red: leastGap, Level: load.Red, Text: text,
 			})
+			missing += "; " + text
 		}
 		m.result.Join(&o, v)
 		all = append(all, d)
-		threads += w.threads
-		coverage += d.Coverage * float64(w.threads)
+		coverage += d.Coverage / float64(len(m.members))
 	}
-	return all, coverage / float64(threads)
+	if missing != "" {
+		missing = "coverage=" + figure.Percent(coverage) + missing
+	}
+	return all, missing
 }
 
 // describe says what became of a member.

@@ -3,6 +3,7 @@ package distributed
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func sent(t *testing.T, f *frame) *frame {
 func newTestMerger(seconds int) *merger {
 	plan := &load.Plan{Duration: time.Duration(seconds) * time.Second}
 	return newMerger(plan, []*member{
-		{answer: answer{ID: "a", Name: "A"}, threads: 1}, {answer: answer{ID: "b", Name: "B"}, threads: 1},
+		{reply: reply{ID: "a", Name: "A"}, threads: 1}, {reply: reply{ID: "b", Name: "B"}, threads: 1},
 	}, load.Observers{})
 }
 
@@ -108,13 +109,13 @@ func TestMergeOnce(t *testing.T) {
 			if !m.finished() {
 				t.Fatal("something is waited for")
 			}
-			all, coverage := m.finish()
+			all, missing := m.finish()
 			r := &m.result
 			if !r.Total.Response.Equal(sum) || r.Total.Done != int64(sum.Count()) || r.Elapsed != seconds*time.Second || r.Total.Target != 2*100*seconds {
 				t.Errorf("%d answers in %v, want %d; target %v", r.Total.Done, r.Elapsed, sum.Count(), r.Total.Target)
 			}
-			if coverage != 1 || all[0].State != stateWhole || all[1].State != stateWhole || len(r.Verdicts) != 2 {
-				t.Errorf("%v: %+v", coverage, all)
+			if missing != "" || all[0].State != stateWhole || all[1].State != stateWhole || len(r.Verdicts) != 2 {
+				t.Errorf("%v: %+v", missing, all)
 			}
 			if v := load.Judge(m.plan, r); v.Level != load.Green {
 				t.Error(v.String())
@@ -125,7 +126,7 @@ func TestMergeOnce(t *testing.T) {
 
 // A frame that is lost, or that came changed, marks the run, and so does a worker that is lost.
 func TestMergeMarks(t *testing.T) {
-	const seconds = 10
+	const seconds = 40
 	parts, _ := newParts(t, seconds)
 	for name, c := range map[string]struct {
 		b              func(m *merger, s int, f *frame)
@@ -136,20 +137,20 @@ func TestMergeMarks(t *testing.T) {
 			if s != 3 {
 				m.frame(f)
 			}
-		}, "incomplete", 0.95, 0.9},
+		}, "incomplete", 0.9875, 0.975},
 		"the last second is lost": {func(m *merger, s int, f *frame) {
 			if s != seconds-1 {
 				m.frame(f)
 			}
-		}, "incomplete", 0.95, 0.9},
+		}, "incomplete", 0.9875, 0.975},
 		"a second is too late": {func(m *merger, s int, f *frame) {
 			if s != 3 {
 				m.frame(f)
 			}
-			if s == 9 {
+			if s == 3+maxAhead+1 {
 				m.frame(parts[1].frames[3])
 			}
-		}, "incomplete", 0.95, 0.9},
+		}, "incomplete", 0.9875, 0.975},
 		"a count is another": {func(m *merger, s int, f *frame) {
 			if s == 3 {
 				g := *f
@@ -161,6 +162,7 @@ func TestMergeMarks(t *testing.T) {
 		"a time is another": {func(m *merger, s int, f *frame) {
 			if s == 3 {
 				g := *f
+				g.Times = slices.Clone(f.Times)
 				g.Times[0] = parts[1].frames[4].Times[0]
 				f = &g
 			}
@@ -169,17 +171,18 @@ func TestMergeMarks(t *testing.T) {
 		"a histogram is broken": {func(m *merger, s int, f *frame) {
 			if s == 3 {
 				g := *f
+				g.Times = slices.Clone(f.Times)
 				g.Times[0].V2 = g.Times[0].V2[:10]
 				f = &g
 			}
 			m.frame(f)
-		}, "lost", 0.65, 0.3},
+		}, "lost", 0.5375, 0.075},
 		"lost": {func(m *merger, s int, f *frame) {
 			if s == 6 {
 				m.lose(m.member("b"), "it gave no answer to 3 beats")
 			}
 			m.frame(f)
-		}, "lost", 0.8, 0.6},
+		}, "lost", 0.575, 0.15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newTestMerger(seconds)
@@ -195,7 +198,11 @@ func TestMergeMarks(t *testing.T) {
 			if !m.finished() {
 				t.Fatal("something is waited for")
 			}
-			all, coverage := m.finish()
+			all, missing := m.finish()
+			coverage := (all[0].Coverage + all[1].Coverage) / 2
+			if !strings.HasPrefix(missing, "coverage=") || !strings.Contains(missing, "; worker B was "+c.state) {
+				t.Error(missing)
+			}
 			if all[0].State != stateWhole || all[1].State != c.state || all[1].Reason == "" || coverage < c.coverage-1e-9 || coverage > c.coverage+1e-9 {
 				t.Errorf("coverage %v, want %v: %+v", coverage, c.coverage, all)
 			}
@@ -255,24 +262,36 @@ func TestFrameIsLossless(t *testing.T) {
 	}
 }
 
-// Threads go to workers by their processors, one at least to each.
-func TestDivide(t *testing.T) {
-	for _, c := range []struct {
-		cores   []int
-		threads int
-		want    []int
-	}{{[]int{2, 2}, 2, []int{1, 1}}, {[]int{2, 2}, 5, []int{3, 2}}, {[]int{2, 6}, 8, []int{2, 6}}, {[]int{1, 64}, 4, []int{1, 3}}, {[]int{0}, 3, []int{3}}} {
-		var members []*member
-		for _, n := range c.cores {
-			members = append(members, &member{answer: answer{Cores: n}})
+// A frame has all histograms of an interval, and one that was not measured is empty. A frame with
+// fewer is refused.
+func TestFrameHasAllHistograms(t *testing.T) {
+	v := load.NewInterval()
+	all := times(v)
+	if len(all) < 5 {
+		t.Fatalf("%d histograms", len(all))
+	}
+	for i, h := range all {
+		if *h == nil {
+			*h = histogram.New()
 		}
-		divide(members, c.threads)
-		first := 0
-		for i, m := range members {
-			if m.threads != c.want[i] || m.first != first {
-				t.Errorf("%v: worker %d has %d threads from %d on, want %d from %d on", c.cores, i, m.threads, m.first, c.want[i], first)
-			}
-			first += m.threads
+		(*h).Record(int64(i + 1))
+	}
+	f := sent(t, new(teller).frame(v))
+	got, err := f.interval()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range times(got) {
+		if !(*h).Equal(*all[i]) {
+			t.Errorf("histogram %d is another", i)
 		}
+	}
+	f.Times[0] = packed{}
+	if got, err = f.interval(); err != nil || got.Response.Count() != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	f.Times = f.Times[1:]
+	if _, err := f.interval(); err == nil {
+		t.Error("a histogram is missing")
 	}
 }

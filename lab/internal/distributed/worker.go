@@ -30,9 +30,9 @@ type Worker struct {
 	clock func() int64
 	each  func(int) func(*load.Outcome) // of the plan, for tests
 
-	duty  *duty       // nil = it waits for a run
-	done  chan func() // what the tasks have to say, for the goroutine of Serve
-	tasks sync.WaitGroup
+	duty *duty       // nil = it waits for a run
+	done chan func() // ends the task, in the goroutine of Serve
+	task sync.WaitGroup
 }
 
 // duty is a run that the worker takes part in.
@@ -42,6 +42,8 @@ type duty struct {
 	heard  time.Time // the last message of its controller
 	packed []byte    // the job so far
 	plan   *load.Plan
+	busy   bool               // a task is at work on it: the preparation, or the load
+	left   bool               // it ends when that does
 	stop   context.CancelFunc // nil = the load has not begun
 }
 
@@ -50,7 +52,7 @@ func NewWorker(nc *nats.Conn, allow []string, say func(line string)) *Worker {
 	host, _ := os.Hostname() // a name is for people
 	return &Worker{
 		allow: allow, say: say, nc: nc, id: rand.Text(), name: fmt.Sprintf("%s/%d", host, os.Getpid()),
-		clock: newClock(0), done: make(chan func(), 2),
+		clock: newClock(0), done: make(chan func(), 1),
 	}
 }
 
@@ -68,7 +70,7 @@ func (w *Worker) Serve(ctx context.Context) error {
 	if err := w.nc.FlushTimeout(replyTime); err != nil {
 		return fmt.Errorf("the bus: %w", err)
 	}
-	defer w.tasks.Wait()
+	defer w.task.Wait()
 	w.say("worker " + w.name + " waits for runs at " + w.nc.ConnectedAddr())
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
@@ -96,15 +98,31 @@ func (w *Worker) Serve(ctx context.Context) error {
 
 // leave ends the part in a run. Load that has begun ends by itself from then on.
 func (w *Worker) leave(why string) {
-	switch d := w.duty; {
-	case d == nil:
+	d := w.duty
+	if d == nil || d.left {
 		return
-	case d.stop != nil:
-		d.stop()
-	default:
-		w.duty = nil
 	}
 	w.say("the run ends here: " + why)
+	if d.left = d.busy; !d.busy {
+		w.duty = nil
+	}
+	if d.stop != nil {
+		d.stop()
+	}
+}
+
+// start begins the task of a duty: work, and then end in the goroutine of Serve.
+func (w *Worker) start(d *duty, work, end func()) {
+	d.busy = true
+	w.task.Go(func() {
+		work()
+		w.done <- func() {
+			d.busy = false
+			if end(); d.left {
+				w.duty = nil
+			}
+		}
+	})
 }
 
 // handle answers a message.
@@ -120,28 +138,24 @@ func (w *Worker) handle(m *nats.Msg) {
 		return
 	}
 	d.heard = time.Now()
-	switch parts[1] {
-	case "plan":
-		if d.packed = append(d.packed, m.Data...); len(d.packed) > d.Size {
-			w.duty = nil
-			w.reply(m, fmt.Errorf("the job is longer than the %d bytes that were offered", d.Size))
-			return
-		}
+	switch what := parts[1]; {
+	case what == "plan" && !d.busy && d.plan == nil && len(d.packed)+len(m.Data) <= d.Size:
+		d.packed = append(d.packed, m.Data...)
 		w.reply(m, nil)
-	case "ready":
-		w.tasks.Go(func() { // it takes a while
-			plan, err := d.prepare(m.Data, w.allow)
-			w.done <- func() {
-				d.plan = plan
-				w.reply(m, err)
-			}
+	case what == "ready" && !d.busy && d.plan == nil:
+		var err error
+		w.start(d, func() { d.plan, err = d.prepare(m.Data, w.allow) }, func() {
+			d.packed = nil
+			w.reply(m, err)
 		})
-	case "beat":
+	case what == "beat":
 		w.reply(m, nil)
-	case "go":
+	case what == "go" && !d.busy && d.plan != nil:
 		w.reply(m, w.begin(d, m.Data))
-	case "stop":
+	case what == "stop":
 		w.leave(string(m.Data))
+	default:
+		w.reply(m, fmt.Errorf("the worker does not expect %s, of %d bytes, in the state of the run", what, len(m.Data)))
 	}
 }
 
@@ -149,7 +163,7 @@ func (w *Worker) handle(m *nats.Msg) {
 func (w *Worker) reply(m *nats.Msg, err error) {
 	var r reply
 	_ = json.Unmarshal(m.Data, &r) // of a beat
-	r.ID, r.Clock = w.id, w.clock()
+	r.ID, r.Name, r.Cores, r.Clock = w.id, w.name, runtime.GOMAXPROCS(0), w.clock()
 	if err != nil {
 		r.Error = err.Error()
 	}
@@ -158,7 +172,7 @@ func (w *Worker) reply(m *nats.Msg, err error) {
 
 // join answers an offer, which comes again until there are enough workers.
 func (w *Worker) join(run string, m *nats.Msg) {
-	o, a := offer{}, answer{ID: w.id, Name: w.name, Cores: runtime.GOMAXPROCS(0)}
+	var o offer
 	err := json.Unmarshal(m.Data, &o)
 	switch {
 	case err != nil:
@@ -173,15 +187,14 @@ func (w *Worker) join(run string, m *nats.Msg) {
 	}
 	switch {
 	case err != nil:
-		a.Refusal = err.Error()
-		w.say("a run is refused: " + a.Refusal)
+		w.say("a run is refused: " + err.Error())
 	case w.duty == nil:
 		w.duty = &duty{offer: o, run: run, heard: time.Now()}
 		w.say("a run of " + o.Target)
 	default:
 		w.duty.heard = time.Now()
 	}
-	_ = m.Respond(encode(a))
+	w.reply(m, err)
 }
 
 // prepare makes the plan of the worker's part.
@@ -208,21 +221,17 @@ func (w *Worker) begin(d *duty, data []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case d.plan == nil || d.stop != nil:
-		return errors.New("the worker is not ready, or has begun")
 	case wait.Abs() > patience:
 		return fmt.Errorf("the run begins in %v by the worker's clock: the clocks were not compared", wait)
 	}
 	d.plan.Begin, d.plan.Each = time.Now().Add(wait), w.each
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	w.tasks.Go(func() {
-		defer stop()
-		text := w.load(ctx, d)
-		w.done <- func() {
-			w.duty = nil
-			w.say(text)
-		}
+	var told string
+	w.start(d, func() { told = w.load(ctx, d) }, func() {
+		stop()
+		d.left = true
+		w.say(told)
 	})
 	return nil
 }
@@ -271,10 +280,13 @@ func (t *teller) Interval(v *load.Interval) {
 // frame packs the next interval, and adds it to the sums.
 func (t *teller) frame(v *load.Interval) *frame {
 	f := &frame{ID: t.end.ID, Seq: t.end.Frames, Counts: *v}
-	cleared := times(&f.Counts)
-	for i, h := range times(v) {
-		f.Times[i] = packed{bytes.Clone(t.zip.Encode(*h)), int64((*h).Min()), int64((*h).Max())}
-		*cleared[i] = nil
+	for _, h := range times(&f.Counts) {
+		var p packed
+		if *h != nil {
+			p = packed{bytes.Clone(t.zip.Encode(*h)), int64((*h).Min()), int64((*h).Max())}
+		}
+		f.Times = append(f.Times, p)
+		*h = nil
 	}
 	t.end.Frames++
 	t.end.Sent += v.Sent
