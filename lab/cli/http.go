@@ -27,10 +27,10 @@ type httpCmd struct {
 
 	Method   string   `short:"m" placeholder:"METHOD" help:"Method (default GET, or POST with a body)."`
 	Header   []string `short:"H" sep:"none" placeholder:"\"NAME: VALUE\"" help:"Header field; once for each. It may have placeholders."`
-	Body     *string  `placeholder:"TEXT" help:"Body of the request; it may have placeholders."`
-	BodyFile string   `type:"path" placeholder:"FILE" help:"The body is the content of this file, as it is."`
-	Bodies   string   `type:"path" placeholder:"FILE" help:"Each line of this file is a body: they are sent in turns, over and over."`
-	Targets  string   `type:"path" placeholder:"FILE" help:"Requests in the form of vegeta, sent in turns; all of the service of URL."`
+	Body     *string  `xor:"body" placeholder:"TEXT" help:"Body of the request; it may have placeholders."`
+	BodyFile string   `xor:"body" type:"path" placeholder:"FILE" help:"The body is the content of this file, as it is."`
+	Bodies   string   `xor:"body" type:"path" placeholder:"FILE" help:"Each line of this file is a body: they are sent in turns, over and over."`
+	Targets  string   `xor:"body" type:"path" placeholder:"FILE" help:"Requests in the form of vegeta, sent in turns; all of the service of URL."`
 	Status   string   `placeholder:"LIST" help:"Statuses that count as good, such as 2xx,304 (default all below 400)."`
 
 	HTTP2    bool   `name:"http2" help:"Speak HTTP/2: as negotiated over https, at once over http. --depth is the number of streams of a connection."`
@@ -151,15 +151,6 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 
 // requests makes the requests to send, and names their targets in the plan.
 func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) {
-	given := 0
-	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
-		if is {
-			given++
-		}
-	}
-	if given > 1 {
-		return nil, errors.New("--body, --body-file, --bodies and --targets exclude one another")
-	}
 	if len(b.URLs) > 1 && (b.BodyFile != "" || b.Bodies != "" || b.Targets != "") {
 		return nil, errors.New("--body-file, --bodies and --targets take one URL")
 	}
@@ -194,11 +185,16 @@ func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) 
 	case b.Body != nil:
 		r.Body = []byte(*b.Body)
 	}
-	if len(b.URLs) == 1 {
-		return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
-	}
 	var list []http1.Request
 	for _, r.URL = range b.URLs {
+		list = append(list, r)
+	}
+	return b.compile(list, plan)
+}
+
+// compile prepares requests of one service. The targets of several are told apart.
+func (b *httpCmd) compile(list []http1.Request, plan *load.Plan) (http1.Requests, error) {
+	for _, r := range list {
 		to, secure, err := http1.Endpoint(r.URL)
 		if err != nil {
 			return nil, err
@@ -206,14 +202,10 @@ func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) 
 		if to != plan.Address && b.Unix == "" || secure != (plan.TLS != nil) {
 			return nil, fmt.Errorf("%s is not of the service of %s: a run has one", r.URL, b.URL)
 		}
-		list = append(list, r)
 	}
-	return b.compile(list, plan)
-}
-
-// compile prepares requests whose targets are told apart.
-func (b *httpCmd) compile(list []http1.Request, plan *load.Plan) (http1.Requests, error) {
-	plan.Targets, _ = http1.TargetNames(list)
+	if len(list) > 1 {
+		plan.Targets, _ = http1.TargetNames(list)
+	}
 	return http1.Compile(list, os.ReadFile, b.Seed)
 }
 
@@ -241,13 +233,6 @@ func (b *httpCmd) targets(r http1.Request) ([]http1.Request, error) {
 	list, err := http1.ReadTargets(f, r, os.ReadFile)
 	if err != nil {
 		return nil, fmt.Errorf("--targets: %s: %w", b.Targets, err)
-	}
-	of, _, err := http1.Endpoint(list[0].URL)
-	if err != nil {
-		return nil, fmt.Errorf("--targets: %w", err)
-	}
-	if own, _, err := http1.Endpoint(b.URL); err != nil || own != of {
-		return nil, fmt.Errorf("--targets: they are of %s, and URL is of %s", of, own)
 	}
 	return list, nil
 }

@@ -62,26 +62,19 @@ func rows(columns []column) (table []row, marked bool) {
 	return table, marked
 }
 
-// phase is a part of the time of a first request: its mean, and its share of all in thousandths.
+// phase is a part of the time of a first request.
 type phase struct {
-	Name, Text string
-	Share      int
+	Fact
+	Mean int64 // ns
 }
 
 // phases are the parts of the time of the first request on a connection, as far as they were
 // measured.
 func phases(t *load.Interval) (list []phase) {
-	var means []time.Duration
-	var all time.Duration
 	for _, c := range []column{{"dns", t.DNS}, {"tcp", t.TCP}, {"tls", t.TLS}, {"first byte", t.FirstByte}} {
 		if c.h != nil && c.h.Count() > 0 {
-			means = append(means, c.h.Mean())
-			all += c.h.Mean()
-			list = append(list, phase{c.Name, figure.Time(c.h.Mean()), 0})
+			list = append(list, phase{Fact{c.Name, figure.Time(c.h.Mean())}, int64(c.h.Mean())})
 		}
-	}
-	for i, m := range means {
-		list[i].Share = int(1000 * m / max(all, 1))
 	}
 	return list
 }
