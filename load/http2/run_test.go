@@ -251,16 +251,16 @@ func TestTimeout(t *testing.T) {
 		const timeout = 2 * time.Second
 		r := k.run(t, s.Listener.Addr().String(), load.Plan{Arrivals: load.Constant{PerSecond: 100}, Depth: 16, Count: 200, Timeout: timeout, Grace: patient}, list...)
 		v := &r.Total
-		late := v.Failed[load.ClassTimeout]
-		if late < 5 || late+v.Failed[load.ClassOK] != 200 || late == 5 && v.Connects != 1 || r.Unanswered.Count+r.Unanswered.Unsent != 0 {
+		if v.Failed[load.ClassTimeout] != 5 || v.Failed[load.ClassOK] != 195 || v.Connects != 1 || r.Unanswered.Count+r.Unanswered.Unsent != 0 {
 			t.Errorf("%v, %d connections, %+v", v.Failed, v.Connects, r.Unanswered)
 		}
 		if n := v.Response.Count(); n != 200 || v.Response.Max() < timeout {
 			t.Errorf("%d times, the longest %v", n, v.Response.Max())
 		}
-		s.Close()
-		if given.Load() < 5 {
-			t.Errorf("the service was told of %d", given.Load())
+		for deadline := time.Now().Add(patient); given.Load() < 5; <-time.After(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the service was told of %d", given.Load())
+			}
 		}
 	})
 }
@@ -371,7 +371,7 @@ func TestLostConnections(t *testing.T) {
 			})
 			r := k.run(t, address, load.Plan{Depth: 4, Count: 40, Timeout: 300 * time.Millisecond}, http1.Request{URL: "http://host/"})
 			v := &r.Total
-			if v.Failed[load.ClassTimeout] < 4 || v.Failed[load.ClassGoAway] != 1 || v.Failed[load.ClassOK]+v.Errors() != 40 || v.Failed[load.ClassOK] == 0 || v.Connects < 4 {
+			if v.Failed[load.ClassTimeout] != 4 || v.Failed[load.ClassGoAway] != 1 || v.Failed[load.ClassOK]+v.Errors() != 40 || v.Failed[load.ClassOK] < 28 || v.Connects != 4 {
 				t.Errorf("%v, %d connections", v.Failed, v.Connects)
 			}
 		})

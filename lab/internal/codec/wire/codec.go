@@ -36,7 +36,8 @@ type Codec struct {
 	Depth int
 	// Login holds the credentials; nil = none.
 	Login *wire.Auth
-	// Prove, over TLS, makes the credentials of each connection, such as [wire.TokenAuth]; nil = Login.
+	// Prove, over TLS, makes the credentials of each connection, such as [wire.TokenAuth];
+	// nil = Login.
 	Prove func(net.Conn) (*wire.Auth, error)
 }
 
