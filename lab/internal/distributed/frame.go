@@ -23,17 +23,20 @@ type packed struct {
 }
 
 // kinds is how many histograms an interval has.
-const kinds = 5
+const kinds = 7
 
-// times are the histograms of an interval.
+// times are the histograms of an interval. Those of TCP and TLS may be nil.
 func times(v *load.Interval) [kinds]**histogram.Histogram {
-	return [...]**histogram.Histogram{&v.Response, &v.Service, &v.Lag, &v.Connect, &v.FirstByte}
+	return [...]**histogram.Histogram{&v.Response, &v.Service, &v.Lag, &v.Connect, &v.FirstByte, &v.TCP, &v.TLS}
 }
 
 // interval unpacks the frame.
 func (f *frame) interval() (*load.Interval, error) {
 	v := f.Counts
 	for i, into := range times(&v) {
+		if f.Times[i].V2 == nil {
+			continue
+		}
 		h, err := f.Times[i].histogram()
 		if err != nil {
 			return nil, fmt.Errorf("interval %d of a worker: %w", f.Seq, err)
@@ -72,6 +75,9 @@ func checksum(v *load.Interval) (sum uint64) {
 		sum += uint64(n) * mix(uint64(i))
 	}
 	for i, h := range times(v) {
+		if *h == nil {
+			continue
+		}
 		for r, n := range (*h).All() {
 			sum += n * mix(uint64(i+1)<<56|uint64(r.Low))
 		}

@@ -273,6 +273,9 @@ func (t *teller) frame(v *load.Interval) *frame {
 	f := &frame{ID: t.end.ID, Seq: t.end.Frames, Counts: *v}
 	cleared := times(&f.Counts)
 	for i, h := range times(v) {
+		if *h == nil {
+			continue
+		}
 		f.Times[i] = packed{bytes.Clone(t.zip.Encode(*h)), int64((*h).Min()), int64((*h).Max())}
 		*cleared[i] = nil
 	}
