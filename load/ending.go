@@ -83,59 +83,42 @@ func (l *loop) keepHouse(now int64) {
 
 var errTooLong = errors.New("no answer in time")
 
-// expire ends a connection whose oldest request has waited too long. Those behind it
-// cannot be answered before it, and are given up with it.
+// expire ends the requests that have waited too long, and their connection, because the requests
+// behind them cannot be answered before. A multiplexed connection ends if it has been silent for as
+// long.
 func (l *loop) expire(c *conn, now int64) {
+	f, limit := &c.flight, int64(l.plan.Timeout)
+	oldest, to := f.span()
+	i, lost := oldest, c.mux == nil || now-c.heard > limit
 	if c.mux != nil {
-		l.expireEach(c, now)
+		oldest, _ = f.oldest()
+	}
+	if f.waiting == 0 || now-f.at(oldest).sent <= limit {
 		return
 	}
-	i := c.flight.head
-	if i == c.flight.tail || now-c.flight.at(i).sent <= int64(l.plan.Timeout) {
-		return
-	}
-	l.samples.add(ClassTimeout, errTooLong.Error(), nil, now)
-	for ; i != c.flight.tail; i++ {
-		if c.flight.at(i).waits {
-			l.timeOut(c, c.flight.take(i), now)
-		}
-	}
-	l.drop(c, ClassTimeout, now)
-}
-
-// expireEach ends the requests of a multiplexed session that have waited too long, and the
-// connection if it has been silent for as long.
-func (l *loop) expireEach(c *conn, now int64) {
-	oldest, found := c.flight.oldest()
-	if !found || now-c.flight.at(oldest).sent <= int64(l.plan.Timeout) {
-		return
-	}
-	for i, to := c.flight.span(); i != to; i++ {
-		s := c.flight.at(i)
-		if !s.waits || now-s.sent <= int64(l.plan.Timeout) {
+	for ; i != to; i++ {
+		s := f.at(i)
+		if !s.waits || c.mux != nil && now-s.sent <= limit {
 			continue
 		}
 		l.samples.add(ClassTimeout, errTooLong.Error(), nil, now)
-		l.timeOut(c, c.flight.take(i), now)
-		c.out = c.mux.Cancel(c.out, s.number)
+		l.lose(c, f.take(i), ClassTimeout, now)
+		if c.mux != nil && !lost {
+			c.out = c.mux.Cancel(c.out, s.number)
+		}
+		if s.quiet {
+			continue // its times are those of the answers, which may have come
+		}
+		l.rec.Response.Record(s.sent - s.due + limit)
+		l.rec.Service.Record(limit)
+		if int(s.target) < len(l.targets) {
+			l.targets[s.target].response.Record(s.sent - s.due + limit)
+		}
 	}
-	if now-c.heard > int64(l.plan.Timeout) {
+	if lost {
 		l.drop(c, ClassClosed, now)
 		return
 	}
 	l.soil(c)
 	l.settle(c, now)
-}
-
-// timeOut counts a request that has waited too long, and has been taken out of its flight.
-func (l *loop) timeOut(c *conn, s *slot, now int64) {
-	l.lose(c, s, ClassTimeout, now)
-	if s.quiet {
-		return // its times are those of the answers, which may have come
-	}
-	l.rec.Response.Record(s.sent - s.due + int64(l.plan.Timeout))
-	l.rec.Service.Record(int64(l.plan.Timeout))
-	if int(s.target) < len(l.targets) {
-		l.targets[s.target].response.Record(s.sent - s.due + int64(l.plan.Timeout))
-	}
 }

@@ -79,7 +79,7 @@ func (m *Merge) End() {
 	if total.Length > 0 {
 		total.InFlight /= float64(total.Length)
 	}
-	if total.TLS == nil && m.plan.Network == "tcp" {
+	if m.plan.TLS == nil && m.plan.Network == "tcp" {
 		total.TCP = total.Connect
 	}
 }

@@ -37,10 +37,10 @@ type httpTarget struct {
 
 	Method   string   `short:"m" placeholder:"METHOD" help:"Method (default GET, or POST with a body)."`
 	Header   []string `short:"H" sep:"none" placeholder:"\"NAME: VALUE\"" help:"Header field; once for each. It may have placeholders."`
-	Body     *string  `placeholder:"TEXT" help:"Body of the request; it may have placeholders."`
-	BodyFile string   `type:"path" placeholder:"FILE" help:"The body is the content of this file, as it is."`
-	Bodies   string   `type:"path" placeholder:"FILE" help:"Each line of this file is a body: they are sent in turns, over and over."`
-	Targets  string   `type:"path" placeholder:"FILE" help:"Requests in the form of vegeta, sent in turns; all of the service of URL."`
+	Body     *string  `xor:"body" placeholder:"TEXT" help:"Body of the request; it may have placeholders."`
+	BodyFile string   `xor:"body" type:"path" placeholder:"FILE" help:"The body is the content of this file, as it is."`
+	Bodies   string   `xor:"body" type:"path" placeholder:"FILE" help:"Each line of this file is a body: they are sent in turns, over and over."`
+	Targets  string   `xor:"body" type:"path" placeholder:"FILE" help:"Requests in the form of vegeta, sent in turns; all of the service of URL."`
 	Status   string   `placeholder:"LIST" help:"Statuses that count as good, such as 2xx,304 (default all below 400)."`
 
 	HTTP2    bool   `name:"http2" help:"Speak HTTP/2: as negotiated over https, at once over http. --depth is the number of streams of a connection."`
@@ -158,15 +158,6 @@ func (b *httpTarget) tls() (*tls.Config, error) {
 // requests returns the requests to send, and what else a worker needs for them. It names their
 // targets in the plan.
 func (b *httpTarget) requests(c *Console, plan *load.Plan, seed uint64) (*distributed.Job, error) {
-	given := 0
-	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
-		if is {
-			given++
-		}
-	}
-	if given > 1 {
-		return nil, errors.New("--body, --body-file, --bodies and --targets exclude one another")
-	}
 	if len(b.URLs) > 1 && (b.BodyFile != "" || b.Bodies != "" || b.Targets != "") {
 		return nil, errors.New("--body-file, --bodies and --targets take one URL")
 	}
@@ -193,17 +184,19 @@ func (b *httpTarget) requests(c *Console, plan *load.Plan, seed uint64) (*distri
 		}
 		job.Bodies = [][]byte{body}
 	case b.Targets != "":
-		list, err := b.targets(r)
-		if err != nil {
+		var err error
+		if job.Requests, err = b.targets(r); err != nil {
 			return nil, err
 		}
-		job.Requests = list
-		plan.Targets, _ = http1.TargetNames(list)
-		return job, nil
 	case b.Body != nil:
 		r.Body = []byte(*b.Body)
 	}
 	for _, r.URL = range b.URLs {
+		if b.Targets == "" {
+			job.Requests = append(job.Requests, r)
+		}
+	}
+	for _, r := range job.Requests {
 		to, secure, err := http1.Endpoint(r.URL)
 		if err != nil {
 			return nil, err
@@ -211,9 +204,8 @@ func (b *httpTarget) requests(c *Console, plan *load.Plan, seed uint64) (*distri
 		if to != plan.Address && b.Unix == "" || secure != (plan.TLS != nil) {
 			return nil, fmt.Errorf("%s is not of the service of %s: a run has one", r.URL, b.URL)
 		}
-		job.Requests = append(job.Requests, r)
 	}
-	if len(b.URLs) > 1 {
+	if len(job.Requests) > 1 {
 		plan.Targets, _ = http1.TargetNames(job.Requests)
 	}
 	return job, nil
@@ -243,13 +235,6 @@ func (b *httpTarget) targets(r http1.Request) ([]http1.Request, error) {
 	list, err := http1.ReadTargets(f, r, os.ReadFile)
 	if err != nil {
 		return nil, fmt.Errorf("--targets: %s: %w", b.Targets, err)
-	}
-	of, _, err := http1.Endpoint(list[0].URL)
-	if err != nil {
-		return nil, fmt.Errorf("--targets: %w", err)
-	}
-	if own, _, err := http1.Endpoint(b.URL); err != nil || own != of {
-		return nil, fmt.Errorf("--targets: they are of %s, and URL is of %s", of, own)
 	}
 	return list, nil
 }

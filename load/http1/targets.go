@@ -61,18 +61,14 @@ func TargetNames(list []Request) (names []string, of []uint16) {
 	known := map[string]uint16{}
 	for i := range list {
 		name := list[i].method() + " " + list[i].URL
-		k, ok := known[name]
-		switch {
-		case ok:
-		case len(names) < namedTargets:
-			k = uint16(len(names))
-			names, known[name] = append(names, name), k
-		default:
-			if k = namedTargets; len(names) == namedTargets {
-				names = append(names, "others")
-			}
+		if _, ok := known[name]; !ok && len(names) >= namedTargets {
+			name = "others"
 		}
-		of = append(of, k)
+		if _, ok := known[name]; !ok {
+			known[name] = uint16(len(names))
+			names = append(names, name)
+		}
+		of = append(of, known[name])
 	}
 	return names, of
 }

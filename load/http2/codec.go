@@ -8,6 +8,7 @@
 package http2
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type thread struct {
 	codec  *Codec
 	source http1.Source
 	heads  map[string][]hpack.HeaderField // by head of HTTP/1, the first maxKept of them
-	out    sink                           // of the last call
+	out    bytes.Buffer                   // of the last call
 }
 
 const maxKept = 4096
@@ -65,14 +66,6 @@ func (t *thread) Session() load.Session {
 	s.encoder, s.decoder = hpack.NewEncoder(&s.block), hpack.NewDecoder(tableSize, s.field)
 	s.decoder.SetMaxStringLength(maxHead)
 	return s
-}
-
-// sink is memory to write to.
-type sink struct{ b []byte }
-
-func (s *sink) Write(b []byte) (int, error) {
-	s.b = append(s.b, b...)
-	return len(b), nil
 }
 
 // fields translates a head of HTTP/1.

@@ -12,14 +12,11 @@ import (
 	"paddock/load"
 )
 
-// frameHead is the size of a frame's head in bytes.
-const frameHead = 9
-
 // Receive takes whole frames.
 //
 // hot: guarded by TestDoesNotAllocate.
 func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error) {
-	s.out.b = s.out.b[:0]
+	s.out.Reset()
 	for len(in)-used >= frameHead && !answers.Over {
 		b := in[used:]
 		n := frameHead + int(b[0])<<16 + int(b[1])<<8 + int(b[2])
@@ -42,7 +39,7 @@ func (s *session) Receive(in []byte, answers *load.Answers) (used int, err error
 		answers.Over = s.open == 0 && s.over()
 	}
 	s.partial = used < len(in)
-	answers.Reply = s.out.b
+	answers.Reply = s.out.Bytes()
 	return used, nil
 }
 
@@ -154,7 +151,8 @@ func (s *session) goAway(f *http2.GoAwayFrame, answers *load.Answers) error {
 	return nil
 }
 
-// data takes a part of a body. Its bytes count for the windows with their padding.
+// data takes a part of a body. Its bytes count for the windows with their padding. As it is skipped
+// at once, the windows are never used up by more than a half and a frame.
 func (s *session) data(f *http2.DataFrame, answers *load.Answers) error {
 	n := int64(f.Length)
 	if s.got += n; s.got > connWindow/2 {
@@ -169,9 +167,7 @@ func (s *session) data(f *http2.DataFrame, answers *load.Answers) error {
 		return failed(load.ClassProtocol, "DATA before the head of the answer")
 	}
 	st.body += int64(len(f.Data()))
-	if st.got += n; st.got > streamWindow {
-		return failed(load.ClassProtocol, "DATA beyond the window of the stream")
-	}
+	st.got += n
 	switch {
 	case f.StreamEnded():
 		s.complete(st, answers)

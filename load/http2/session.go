@@ -14,6 +14,7 @@ import (
 // The bounds of a connection, in bytes unless they are of something else.
 const (
 	noLimit      = math.MaxUint32
+	frameHead    = 9
 	maxFrame     = 16 << 10 // in both directions: every peer takes that
 	firstWindow  = 65535    // until SETTINGS or WINDOW_UPDATE say otherwise
 	streamWindow = 16 << 20 // of an answer under way
@@ -31,7 +32,7 @@ type session struct {
 	framer  *http2.Framer // from in, to the thread's out
 	in      bytes.Reader
 	encoder *hpack.Encoder // to block
-	block   sink
+	block   bytes.Buffer
 	decoder *hpack.Decoder // to head
 
 	streams []stream // by slot; the length is a power of two
@@ -65,14 +66,15 @@ type stream struct {
 
 // Greet appends the preface and the settings.
 func (s *session) Greet(dst []byte) []byte {
-	s.out.b = append(s.out.b[:0], http2.ClientPreface...)
+	s.out.Reset()
+	s.out.WriteString(http2.ClientPreface)
 	_ = s.framer.WriteSettings( // to memory, as all frames here
 		http2.Setting{ID: http2.SettingEnablePush, Val: 0},
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: streamWindow},
 		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: maxHead},
 	)
 	_ = s.framer.WriteWindowUpdate(0, connWindow-firstWindow)
-	return append(dst, s.out.b...)
+	return append(dst, s.out.Bytes()...)
 }
 
 // Ready reports whether the service has told its limits.
@@ -96,21 +98,22 @@ func (s *session) Request(r *load.Request) error {
 	if err != nil {
 		return err
 	}
-	s.block.b, s.out.b = s.block.b[:0], s.out.b[:0]
+	s.block.Reset()
+	s.out.Reset()
 	for _, f := range list {
 		_ = s.encoder.WriteField(f)
 	}
-	if len(s.block.b) > maxFrame {
+	if s.block.Len() > maxFrame {
 		return failed(load.ClassProtocol, "a request's head of more than %d KiB", maxFrame>>10)
 	}
 	st, body := s.begin(r.Slot), m.Bytes[m.Head:]
 	st.head = list[0].Value == "HEAD"
-	_ = s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: st.id, BlockFragment: s.block.b, EndStream: len(body) == 0, EndHeaders: true})
+	_ = s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: st.id, BlockFragment: s.block.Bytes(), EndStream: len(body) == 0, EndHeaders: true})
 	if rest := s.send(st, body); len(rest) > 0 {
 		st.rest = append(st.rest, rest...)
 		s.waiting++
 	}
-	r.Bytes, r.Target = s.out.b, m.Target
+	r.Bytes, r.Target = s.out.Bytes(), m.Target
 	return nil
 }
 
@@ -201,10 +204,10 @@ func (s *session) forget(st *stream) {
 // Cancel gives up a stream. The rest of its answer is skipped.
 func (s *session) Cancel(dst []byte, slot uint32) []byte {
 	st := s.place(slot)
-	s.out.b = s.out.b[:0]
+	s.out.Reset()
 	_ = s.framer.WriteRSTStream(st.id, http2.ErrCodeCancel)
 	s.forget(st)
-	return append(dst, s.out.b...)
+	return append(dst, s.out.Bytes()...)
 }
 
 // End takes the end of the connection.

@@ -250,11 +250,18 @@ func TestFrameIsLossless(t *testing.T) {
 		for _, ns := range values {
 			v.Response.Record(ns)
 			v.FirstByte.Record(ns / 3)
+			if v.TLS == nil {
+				v.TLS = histogram.New()
+			}
+			v.TLS.Record(ns / 2)
 		}
 		v.Status[200], v.InFlight = 3, 0.1
 		got, err := sent(t, new(teller).frame(v)).interval()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if (got.TLS == nil) != (v.TLS == nil) || v.TLS != nil && !got.TLS.Equal(v.TLS) || got.TCP != nil {
+			t.Errorf("%v: TCP %v, TLS %v", values, got.TCP, got.TLS)
 		}
 		if !got.Response.Equal(v.Response) || !got.FirstByte.Equal(v.FirstByte) || got.Status[200] != 3 || got.InFlight != 0.1 || checksum(got) != checksum(v) {
 			t.Errorf("%v: %v, %v", values, got.Response.Min(), got.Response.Max())

@@ -4,8 +4,11 @@ package distributed
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -235,6 +238,30 @@ func TestCountOfAll(t *testing.T) {
 		if v := &r.Result.Total; v.Sent != 1001 || v.Failed[load.ClassOK] != 1001 || v.Response.Count() != 1001 || r.Missing != "" || len(r.Result.PerConn) != 3 {
 			t.Errorf("%d sent, %d good; %+v", v.Sent, v.Failed[load.ClassOK], r)
 		}
+	}
+}
+
+// Workers speak HTTP/2 over TLS, and tell how long the handshakes took.
+func TestOverTLS(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, responder.Delay(0))
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	b.service = secure.Listener.Addr().String()
+	b.worker(b.url, nil, 0)
+	b.worker(b.url, nil, 0)
+	j := b.job("", 0)
+	j.Plan.Count, j.Plan.Conns, j.Plan.TLS = 101, 4, &tls.Config{} //nolint:gosec // the workers make their own
+	j.ServerName, j.Insecure, j.HTTP2, j.Requests[0].URL = "localhost", true, true, secure.URL
+	r, err := b.run(t.Context(), j, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &r.Result.Total
+	if v.Failed[load.ClassOK] != 101 || v.TLS == nil || v.TCP == nil || int64(v.TLS.Count()) != v.Connects || int64(v.TCP.Count()) != v.Connects || r.Missing != "" {
+		t.Errorf("%v, %d connections, TLS %v; %+v", v.Failed, v.Connects, v.TLS, r)
 	}
 }
 

@@ -20,16 +20,20 @@ func (r *Run) targets() (table []row) {
 	for _, t := range r.Document.Targets {
 		line := row{figure.Text(t.Name), []string{figure.Count(t.Done), figure.Count(t.Errors), "", "", ""}}
 		if b := t.Response; b != nil {
-			for i, v := range []struct{ q, ns float64 }{{0.5, float64(b.P50)}, {0.99, float64(b.P99)}, {1, float64(b.Max)}} {
-				line.Cells[2+i] = figure.Time(time.Duration(v.ns))
-				if v.q < 1 && !load.Enough(v.q, b.Count) {
-					line.Cells[2+i] = "~" + line.Cells[2+i]
-				}
-			}
+			line.Cells[2], line.Cells[3], line.Cells[4] = enough(0.5, b.P50, b.Count), enough(0.99, b.P99, b.Count), enough(0, b.Max, b.Count)
 		}
 		table = append(table, line)
 	}
 	return table
+}
+
+// enough is a quantile in ns, with a mark if too few times were counted.
+func enough(q float64, ns int64, of uint64) string {
+	text := figure.Time(time.Duration(ns))
+	if !load.Enough(q, of) {
+		text = "~" + text
+	}
+	return text
 }
 
 func (r *Run) writeTargets(b *bytes.Buffer) {

@@ -78,27 +78,19 @@ func rows(columns []column) (table []row, marked bool) {
 	return table, marked
 }
 
-// phase is a part of the time of a first request: its mean, and its share of all in thousandths.
+// phase is a part of the time of a first request.
 type phase struct {
-	Name, Text string
-	Share      int
+	Fact
+	Mean int64 // ns
 }
 
 // phases are the parts of the time of the first request on a connection, as far as they were
 // measured.
 func phases(d *runfile.Document) (list []phase) {
-	var means []time.Duration
-	var all time.Duration
 	for _, c := range []column{{"dns", d.DNS, nil}, {"tcp", d.TCP, nil}, {"tls", d.TLS, nil}, {"first byte", d.FirstByte, nil}} {
 		if c.of != nil {
-			mean := time.Duration(c.of.Mean)
-			means = append(means, mean)
-			all += mean
-			list = append(list, phase{c.Name, figure.Time(mean), 0})
+			list = append(list, phase{Fact{c.Name, figure.Time(time.Duration(c.of.Mean))}, c.of.Mean})
 		}
-	}
-	for i, m := range means {
-		list[i].Share = int(1000 * m / max(all, 1))
 	}
 	return list
 }
