@@ -76,7 +76,8 @@ type Seen struct {
 }
 
 // ReadSeen yields the records of the file of ServerOptions.Seen in their order, as the tests that
-// kill processes read them; or an error, at the end. It leaves out an incomplete line at the end: its handler has done nothing.
+// kill processes read them; or an error, at the end. It leaves out an incomplete line at the end:
+// its handler has done nothing.
 func ReadSeen(path string) iter.Seq2[Seen, error] {
 	return func(yield func(Seen, error) bool) {
 		f, err := os.Open(path)
