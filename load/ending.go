@@ -22,7 +22,7 @@ func (l *loop) lose(c *conn, s *slot, class Class, now int64) {
 	l.notify(c, s, &Answer{Class: class}, now)
 	l.rec.Failed[class]++
 	if int(s.target) < len(l.targets) && !s.quiet {
-		l.targets[s.target].Errors++
+		l.targets[s.target].errors++
 	}
 }
 
@@ -136,6 +136,6 @@ func (l *loop) timeOut(c *conn, s *slot, now int64) {
 	l.rec.Response.Record(s.sent - s.due + int64(l.plan.Timeout))
 	l.rec.Service.Record(int64(l.plan.Timeout))
 	if int(s.target) < len(l.targets) {
-		l.targets[s.target].Response.Record(s.sent - s.due + int64(l.plan.Timeout))
+		l.targets[s.target].response.Record(s.sent - s.due + int64(l.plan.Timeout))
 	}
 }

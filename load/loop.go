@@ -64,10 +64,10 @@ type loop struct {
 	stopped  bool  // nothing more is sent
 	cut      int64 // ns; since when
 	rec      *Interval
-	targets  []Target // of the measured time so far; empty = they are not told apart
-	status   uint16   // of the last answer
-	statuses int64    // answers of it that rec does not have
-	prompt   int64    // sends without any lag, likewise
+	targets  []tally // by the plan's, of the measured time so far; empty = they are not told apart
+	status   uint16  // of the last answer
+	statuses int64   // answers of it that rec does not have
+	prompt   int64   // sends without any lag, likewise
 	samples  samples
 	each     func(*Outcome) // nil = no callback
 	notice   Outcome        // its argument
@@ -81,7 +81,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 		rec: NewInterval(),
 	}
 	l.pauser, _ = l.thread.(Pauser)
-	l.resetTargets()
+	l.targets = make([]tally, len(plan.Targets))
 	if plan.Each != nil {
 		l.each = plan.Each(part)
 	}
@@ -430,15 +430,15 @@ func (l *loop) connected(c *conn, now int64, err error) {
 		c.session = l.thread.Session()
 	}
 	c.batched, _ = c.session.(Batched)
+	if c.mux, _ = c.session.(Multiplexed); c.mux != nil {
+		c.flight = newFlight(2 * l.plan.Depth)
+		c.flight.limit, c.flight.mixed, c.heard = uint32(l.plan.Depth), true, now
+	}
 	if opener, ok := c.session.(Opener); ok && c.nc != nil {
 		if err := opener.Open(c.nc); err != nil {
 			l.fail(c, ClassTLS, err.Error(), nil, now)
 			return
 		}
-	}
-	if c.mux, _ = c.session.(Multiplexed); c.mux != nil {
-		c.flight = newFlight(2 * l.plan.Depth)
-		c.flight.limit, c.flight.mixed, c.heard = uint32(l.plan.Depth), true, now
 	}
 	if c.out = c.session.Greet(c.out[:0]); len(c.out) > 0 {
 		l.soil(c)

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -67,6 +68,10 @@ func TestBenchABFiles(t *testing.T) {
 	}
 	if n := document.Totals; n.Sent != 200 || n.Good != 200 || document.Response.Count != 200 {
 		t.Errorf("%s", stdout)
+	}
+	// ab's mean is the connections over the rate.
+	if c := document.Columns; c["per_second"] == 0 || math.Abs(c["mean_ns"]*c["per_second"]/2e9-1) > 1e-9 || c["total_max_ns"] < c["total_mean_ns"] {
+		t.Errorf("columns %v", c)
 	}
 	if user, password, _ := s.seen.Load().BasicAuth(); user != "me" || password != "s3cret" {
 		t.Errorf("sent %v", s.seen.Load().Header)

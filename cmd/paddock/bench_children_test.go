@@ -32,6 +32,7 @@ func TestBenchTakesItsChildren(t *testing.T) {
 		{"nats killed", "nats --originals -d 100ms", "Benchmark", true},
 		{"nats by load", "nats pub -d 1h", "failed 0", true},
 		{"wire", "wire -d 1h", "failed 0", true},
+		{"origins", "origins --only TP1 --peers none", "TP1", true},
 		{"tunnel", "tunnel spike -d 1h --warmup 0s --rate 100", "failed 0", true},
 		{"fence", "fence --kind brute -d 1h --data " + zone, "failed 0", true},
 		{"durable", "durable -d 10m --recover 0 --sets " + zone, "round 1", true},

@@ -25,6 +25,7 @@ type replayed struct {
 		P99                 int64 `json:"p99_ns"`
 		Corrected           int64 `json:"p99_corrected_ns"`
 		Original            map[string]any
+		Response            struct{ Count int64 }
 		Used                []struct {
 			Name   string
 			CPU    int64 `json:"cpu_ns"`
@@ -60,7 +61,7 @@ func TestBenchTunnel(t *testing.T) {
 			t.Fatalf("%+v", doc)
 		}
 		for i, row := range doc.Rows {
-			if row.Requests < 20 || row.Succeeded != row.Requests || row.P99 == 0 || row.Corrected == 0 {
+			if row.Requests < 20 || row.Succeeded != row.Requests || row.P99 == 0 || row.Corrected == 0 || row.Response.Count != row.Requests {
 				t.Errorf("%v: %+v", args, row)
 			}
 			if (row.Original != nil) != (i == 1) {

@@ -116,7 +116,7 @@ func TestBenchWrkFiles(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &summary); err != nil || code != 0 || !strings.HasPrefix(stderr, "paddock ") || strings.Count(stderr, "\n") != 1 {
 		t.Fatalf("code %d, %v: %s%s", code, err, stdout, stderr)
 	}
-	if n := summary.Totals; n.Good == 0 || n.Status["200"] != n.Good || summary.Plan.Conns != 2 || strings.Contains(stdout, "s3cret") {
+	if n := summary.Totals; n.Good == 0 || n.Status["200"] != n.Good || summary.Plan.Conns != 2 || summary.Columns["requests"] == 0 || strings.Contains(stdout, "s3cret") {
 		t.Errorf("%s", stdout)
 	}
 	for _, name := range []string{"run.json", "report.html"} {

@@ -122,6 +122,7 @@ func (*abCmd) report(c *Console, text io.Writer, run *loadRun, measured *report.
 		fmt.Fprintf(c.Stderr, "%s has the first %d of %d requests\n", o.Gnuplot, kept, done)
 	}
 	fmt.Fprint(text, "\n\n")
+	measured.Document.Columns = as.Columns()
 	if err := run.publish(c, measured, 1); err != nil {
 		return err
 	}

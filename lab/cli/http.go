@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"paddock/internal/process/version"
+	"paddock/lab/internal/distributed"
 	"paddock/lab/internal/runfile"
 	"paddock/load"
 	"paddock/load/http1"
@@ -42,7 +42,8 @@ type httpCmd struct {
 
 	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
 
-	loadFlags `embed:""`
+	workersFlags `embed:""`
+	loadFlags    `embed:""`
 }
 
 // Help describes the two kinds of load and the exit codes.
@@ -53,7 +54,8 @@ Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objec
 
     paddock bench http http://127.0.0.1:8080/ -c 50 -d 30s
     paddock bench http http://127.0.0.1:8080/ --rate "poisson 2000/s" --slo "p99<50ms,err<0.1%,rate>=0.99*target" --out DIR
-    paddock bench http http://127.0.0.1:8080/v1/positions --bodies positions.ndjson -H "Content-Type: application/json"`
+    paddock bench http http://127.0.0.1:8080/v1/positions --bodies positions.ndjson -H "Content-Type: application/json"
+    paddock bench http http://10.0.0.5:8080/ --rate 20000/s --workers 2 --bus nats://bench:SECRET@10.0.0.1:4222`
 }
 
 // Run makes the run and prints its report.
@@ -70,26 +72,25 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 	if err != nil {
 		return usageError(err)
 	}
-	requests, err := b.requests(c, &plan)
+	job, err := b.requests(c, &plan)
 	if err != nil {
 		return usageError(err)
 	}
-	var good *http1.Statuses
-	if b.Status != "" {
-		if good, err = http1.ParseStatuses(b.Status); err != nil {
-			return usagef("--status: %w", err)
-		}
-	}
-	plan.Codec = &http1.Codec{Requests: requests, Good: good}
-	if b.HTTP2 {
-		scheme, _, _ := strings.Cut(b.URL, ":")
-		plan.Codec = &http2.Codec{Requests: requests, Good: good, Scheme: strings.ToLower(scheme)}
+	if plan.Codec, err = job.Codec(job.ReadFile); err != nil {
+		return usageError(err)
 	}
 	run, err := b.prepare(b.method()+" "+runfile.Redact([]string{b.URL})[0], plan)
 	if err != nil {
 		return err
 	}
-	return run.run(ctx, c)
+	if b.Workers == 0 {
+		if b.Bus != (distributed.Bus{}) {
+			return usagef("--bus is about --workers")
+		}
+		return run.run(ctx, c)
+	}
+	run.plan.Targets = nil // workers do not tell them apart
+	return b.fromWorkers(ctx, c, run, job)
 }
 
 // target is a plan that says where the service is.
@@ -118,13 +119,7 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 	}
 	config := &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, InsecureSkipVerify: b.Insecure} //nolint:gosec // as the flag says
 	if b.HTTP2 {
-		config.NextProtos = []string{"h2", "http/1.1"}
-		config.VerifyConnection = func(state tls.ConnectionState) error {
-			if state.NegotiatedProtocol != "h2" {
-				return errors.New("the service does not offer HTTP/2 (ALPN h2)")
-			}
-			return nil
-		}
+		http2.Negotiate(config)
 	}
 	if b.CACert != "" {
 		text, err := os.ReadFile(b.CACert)
@@ -149,8 +144,9 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// requests makes the requests to send, and names their targets in the plan.
-func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) {
+// requests returns the requests to send, and what else a worker needs for them. It names their
+// targets in the plan.
+func (b *httpCmd) requests(c *Console, plan *load.Plan) (*distributed.Job, error) {
 	given := 0
 	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
 		if is {
@@ -171,33 +167,31 @@ func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) 
 		}
 		r.Header = append(r.Header, field)
 	}
-	arena := &http1.Arena{}
+	job := &distributed.Job{Plan: load.Plan{Seed: b.Seed}, Good: b.Status, Insecure: b.Insecure, HTTP2: b.HTTP2}
 	switch {
 	case b.Bodies != "":
 		bodies, err := readBodies(c, b.Bodies)
 		if err != nil {
 			return nil, fmt.Errorf("--bodies: %s: %w", b.Bodies, err)
 		}
-		return arena, arena.AddBodies(r, bodies.List)
+		job.Bodies = bodies.List
 	case b.BodyFile != "":
 		body, err := os.ReadFile(b.BodyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--body-file: %w", err)
 		}
-		return arena, arena.AddBodies(r, [][]byte{body})
+		job.Bodies = [][]byte{body}
 	case b.Targets != "":
 		list, err := b.targets(r)
 		if err != nil {
 			return nil, err
 		}
-		return b.compile(list, plan)
+		job.Requests = list
+		plan.Targets, _ = http1.TargetNames(list)
+		return job, nil
 	case b.Body != nil:
 		r.Body = []byte(*b.Body)
 	}
-	if len(b.URLs) == 1 {
-		return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
-	}
-	var list []http1.Request
 	for _, r.URL = range b.URLs {
 		to, secure, err := http1.Endpoint(r.URL)
 		if err != nil {
@@ -206,15 +200,12 @@ func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) 
 		if to != plan.Address && b.Unix == "" || secure != (plan.TLS != nil) {
 			return nil, fmt.Errorf("%s is not of the service of %s: a run has one", r.URL, b.URL)
 		}
-		list = append(list, r)
+		job.Requests = append(job.Requests, r)
 	}
-	return b.compile(list, plan)
-}
-
-// compile prepares requests whose targets are told apart.
-func (b *httpCmd) compile(list []http1.Request, plan *load.Plan) (http1.Requests, error) {
-	plan.Targets, _ = http1.TargetNames(list)
-	return http1.Compile(list, os.ReadFile, b.Seed)
+	if len(b.URLs) > 1 {
+		plan.Targets, _ = http1.TargetNames(job.Requests)
+	}
+	return job, nil
 }
 
 // readBodies reads a file of bodies, and warns of carriage returns in it.

@@ -17,6 +17,7 @@ import (
 	"paddock/lab/internal/figure"
 	"paddock/lab/internal/persona/nats2012"
 	"paddock/lab/internal/report"
+	"paddock/lab/internal/results"
 	"paddock/lab/internal/runfile"
 	"paddock/lab/process"
 	"paddock/load"
@@ -37,7 +38,7 @@ type natsCmd struct {
 	Pass  string `placeholder:"PASSWORD" help:"Password of the user; better given in the environment."`
 	Token string `placeholder:"TOKEN" help:"Token to log in with; better given in the environment."`
 
-	Originals bool `help:"Make the ten Go benchmarks of the NATS server of 2012, a second each or --duration, as lines that benchstat reads. It takes --addr, the login, --duration and --repeat, and refuses other flags."`
+	Originals bool `help:"Make the ten Go benchmarks of the NATS server of 2012, a second each or --duration, as lines that benchstat reads. It takes --addr, the login, --duration, --repeat and --json, and refuses other flags."`
 
 	loadFlags `kong:"embed,set='conns=1',set='depth=256'"`
 }
@@ -204,7 +205,7 @@ func account(run *report.Run) error {
 }
 
 // originalsTake are the flags that have a part in --originals.
-var originalsTake = []string{"originals", "addr", "user", "pass", "token", "duration", "repeat", "quiet", "log-level", "log-format"}
+var originalsTake = []string{"originals", "addr", "user", "pass", "token", "duration", "repeat", "json", "quiet", "log-level", "log-format"}
 
 // checkOriginals refuses the flags of the command line that have no part in --originals.
 func (b *natsCmd) checkOriginals(parsed *kong.Context) error {
@@ -218,7 +219,7 @@ func (b *natsCmd) checkOriginals(parsed *kong.Context) error {
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("--originals takes --addr, --user, --pass, --token, --duration and --repeat, not %s", strings.Join(others, ", "))
+		return fmt.Errorf("--originals takes --addr, --user, --pass, --token, --duration, --repeat and --json, not %s", strings.Join(others, ", "))
 	}
 	return nil
 }
@@ -236,7 +237,12 @@ func (b *natsCmd) originals(ctx context.Context, c *Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	fmt.Fprintf(c.Stdout, "goos: %s\ngoarch: %s\npkg: paddock/lab/internal/persona/nats2012\n", runtime.GOOS, runtime.GOARCH)
+	var all struct {
+		Rows []*nats2012.Result `json:"rows"`
+	}
+	if !b.JSON {
+		fmt.Fprintf(c.Stdout, "goos: %s\ngoarch: %s\npkg: paddock/lab/internal/persona/nats2012\n", runtime.GOOS, runtime.GOARCH)
+	}
 	for range max(b.Repeat, 1) {
 		for _, row := range slices.Clone(nats2012.Rows) {
 			r, err := nats2012.Run(ctx, address, natscodec.Login{User: b.User, Pass: b.Pass, Token: b.Token}, row, length)
@@ -246,10 +252,16 @@ func (b *natsCmd) originals(ctx context.Context, c *Console) (err error) {
 			case err != nil:
 				return unmeasuredError(err)
 			}
+			if all.Rows = append(all.Rows, r); b.JSON {
+				continue
+			}
 			if _, err := r.WriteTo(c.Stdout); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	if !b.JSON {
+		return nil
+	}
+	return results.Write(c.Stdout, &all)
 }

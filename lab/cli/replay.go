@@ -220,7 +220,7 @@ func (*pressureCmd) Help() string {
 
 // Run makes the load and prints its report.
 func (b *pressureCmd) Run(ctx context.Context, c *Console) error {
-	return b.replay(ctx, c, &scenario.Pressure, b.replayFlags)
+	return b.replay(ctx, c, scenario.Pressure(), b.replayFlags)
 }
 
 // spikeCmd makes go-http-tunnel's load spike. docs/guides/bench-tunnel.md is its guide.
@@ -241,5 +241,5 @@ func (*spikeCmd) Help() string {
 
 // Run makes the load and prints its report.
 func (b *spikeCmd) Run(ctx context.Context, c *Console) error {
-	return b.replay(ctx, c, &scenario.Spike, b.replayFlags)
+	return b.replay(ctx, c, scenario.Spike(), b.replayFlags)
 }

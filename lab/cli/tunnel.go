@@ -44,8 +44,8 @@ overload asks a service of a known speed for more than that, for ten minutes or 
 }
 
 // loads are the arguments.
-var loads = map[string][]*scenario.Load{
-	"spike": {&scenario.Spike}, "pressure": {&scenario.Pressure}, "both": {&scenario.Spike, &scenario.Pressure},
+var loads = map[string][]func() *scenario.Load{
+	"spike": {scenario.Spike}, "pressure": {scenario.Pressure}, "both": {scenario.Spike, scenario.Pressure},
 }
 
 // Run starts the tunnel, makes the loads and prints their reports.
@@ -101,7 +101,7 @@ func (b *tunnelCmd) make(ctx context.Context, c *Console, r replay, requests htt
 			fmt.Fprintln(c.Stdout)
 		}
 		one := r
-		one.load = l
+		one.load = l()
 		one.plan.Codec = &http1.Codec{Requests: requests}
 		judged, err := one.run(ctx, c)
 		if err != nil {

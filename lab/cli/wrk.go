@@ -237,6 +237,7 @@ func (*wrkRun) Interval(*load.Interval) {}
 // report prints wrk's block and the report, and writes the files.
 func (r *wrkRun) report(c *Console, run *loadRun, measured *report.Run) error {
 	block := r.recorder.Block(measured.Result, r.o.Conns)
+	measured.Document.Columns = block.Columns()
 	if err := r.o.Shown(block).Write(r.blockTo); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@
 package http2
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,6 +44,17 @@ type thread struct {
 }
 
 const maxKept = 4096
+
+// Negotiate has a configuration of TLS ask for HTTP/2, and refuse a service that does not offer it.
+func Negotiate(config *tls.Config) {
+	config.NextProtos = []string{"h2", "http/1.1"}
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		if state.NegotiatedProtocol != "h2" {
+			return errors.New("the service does not offer HTTP/2 (ALPN h2)")
+		}
+		return nil
+	}
+}
 
 // Session returns the state of a connection.
 func (t *thread) Session() load.Session {

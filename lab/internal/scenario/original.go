@@ -3,7 +3,13 @@
 // overload.
 package scenario
 
-import "time"
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"paddock/lab/internal/documents"
+)
 
 // Load is one of the benchmark's two.
 type Load struct {
@@ -27,24 +33,29 @@ type Figures struct {
 }
 
 // The loads. They ran on four t2.micro machines, a server, a client and two that asked: no
-// time of theirs means anything elsewhere, unless it is beside another of theirs. At 1000/s
-// the original's text says that 0.20 % were dropped, and its table 99.90 %.
+// time of theirs means anything elsewhere, unless it is beside another of theirs.
 var (
-	Spike = Load{"spike", 2 * time.Minute, []Original{
-		{600, figures(100, 40, 147), figures(100, 43, 174)},
-		{800, figures(100, 161, 309), figures(100, 53, 180)},
-		{900, figures(100, 172, 377), figures(100, 1003, 1649)},
-		{1000, figures(99.90, 793, 1228), figures(94.95, 16_082, 23_495)},
-	}}
-	Pressure = Load{"pressure", 20 * time.Minute, []Original{
-		{300, figures(100, 17, 199), figures(100, 66, 355)},
-		{400, figures(99.98, 1176, 1568), figures(82.66, 0, 0)},
-		{500, figures(99.96, 1457, 1917), figures(63.16, 0, 0)},
-	}}
+	Spike    = sync.OnceValue(func() *Load { return newLoad("spike", 2*time.Minute, "TS") })
+	Pressure = sync.OnceValue(func() *Load { return newLoad("pressure", 20*time.Minute, "TP") })
 )
 
-func figures(percent float64, p99, longest time.Duration) Figures {
-	return Figures{percent / 100, p99 * time.Millisecond, longest * time.Millisecond}
+// newLoad reads the rows of a table, in which each rate stands once for each tunnel.
+func newLoad(name string, each time.Duration, table string) *Load {
+	l := &Load{Name: name, Duration: each}
+	for _, row := range documents.Rows() {
+		rate, err := strconv.ParseFloat(row.Arg, 64)
+		if row.Table.ID != table || err != nil {
+			continue
+		}
+		success, _ := row.Value("success")
+		f := Figures{success / 100, row.Duration("p99c"), row.Duration("max")}
+		if o := l.At(rate); o != nil {
+			o.Koding = f
+		} else {
+			l.Rows = append(l.Rows, Original{PerSecond: rate, GoHTTPTunnel: f})
+		}
+	}
+	return l
 }
 
 // At is the original's row for a rate, nil if it has none.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"paddock/lab/internal/runfile"
 	"paddock/lab/internal/slo"
 	"paddock/load"
 )
@@ -22,9 +23,11 @@ type Row struct {
 	P99Corrected time.Duration `json:"p99_corrected_ns"`
 	Max          time.Duration `json:"max_ns"`
 
-	Verdict  string    `json:"lamp"` // see load.Verdict
-	Used     []Used    `json:"used,omitempty"`
-	Original *Original `json:"-"`
+	Response *runfile.Times `json:"response"` // the quantiles of the response times; nil = none was answered
+	Verdict  string         `json:"lamp"`     // see load.Verdict
+	Why      string         `json:"lamp_text"`
+	Used     []Used         `json:"used,omitempty"`
+	Original *Original      `json:"-"`
 }
 
 // Used is the use of a process during a row.
@@ -43,8 +46,8 @@ func (l *Load) NewRow(perSecond float64, plan *load.Plan, r *load.Result) Row {
 	return Row{
 		PerSecond: perSecond, Requests: all, Succeeded: all - failed,
 		P99: response.Quantile(0.99), P99Corrected: response.Corrected(every).Quantile(0.99),
-		Max:     max(response.Max(), r.Unanswered.Oldest),
-		Verdict: verdict.Level.String(), Original: l.At(perSecond),
+		Max: max(response.Max(), r.Unanswered.Oldest), Response: runfile.TimesOf(response, nil),
+		Verdict: verdict.Level.String(), Why: verdict.String(), Original: l.At(perSecond),
 	}
 }
 

@@ -28,7 +28,7 @@ func result(failed int64) *load.Result {
 // A row has the original's beside it, and both p99: the one that was measured, and the
 // one that its correction makes.
 func TestRows(t *testing.T) {
-	l := &scenario.Spike
+	l := scenario.Spike()
 	row := l.NewRow(1000, &load.Plan{}, result(100))
 	if row.Success() != 0.999 || row.Max < time.Second || row.P99 > 1001*time.Microsecond {
 		t.Errorf("%+v", row)
@@ -36,7 +36,7 @@ func TestRows(t *testing.T) {
 	if row.P99Corrected < 5*time.Millisecond { // each of these seconds stands for a thousand requests
 		t.Errorf("p99 corrected %v", row.P99Corrected)
 	}
-	if row.Original == nil || row.Original.GoHTTPTunnel.P99 != 793*time.Millisecond || l.NewRow(1001, &load.Plan{}, result(0)).Original != nil {
+	if row.Original == nil || row.Original.GoHTTPTunnel.P99 != 793_423_871 || l.NewRow(1001, &load.Plan{}, result(0)).Original != nil {
 		t.Errorf("the original's: %+v", row.Original)
 	}
 }
@@ -49,9 +49,9 @@ func TestReport(t *testing.T) {
 		failed int64
 		want   []string
 	}{
-		{&scenario.Spike, 600, 0, []string{"600/s  100.000 %", "100.00 %, 40.0ms, 147ms"}},
-		{&scenario.Spike, 10_000, 1, []string{"10,000/s  99.999 %", "-  "}},
-		{&scenario.Pressure, 500, 0, []string{"99.96 %, 1.46s, 1.92s", "63.16 %, -, -"}},
+		{scenario.Spike(), 600, 0, []string{"600/s  100.000 %", "100.00 %, 40.1ms, 147ms"}},
+		{scenario.Spike(), 10_000, 1, []string{"10,000/s  99.999 %", "-  "}},
+		{scenario.Pressure(), 500, 0, []string{"99.96 %, 1.46s, 1.92s", "63.16 %, -, -"}},
 	} {
 		report := scenario.Report{Load: tc.load, Target: "http://x/", Subject: "184 files", Duration: time.Minute}
 		report.Rows = append(report.Rows, tc.load.NewRow(tc.rate, &load.Plan{}, result(tc.failed)))
@@ -83,7 +83,7 @@ func TestReport(t *testing.T) {
 
 // The rates are the original's, in its order.
 func TestRates(t *testing.T) {
-	for _, l := range []scenario.Load{scenario.Spike, scenario.Pressure} {
+	for _, l := range []*scenario.Load{scenario.Spike(), scenario.Pressure()} {
 		for i, rate := range l.Rates() {
 			if o := l.At(rate); o == nil || o != &l.Rows[i] {
 				t.Errorf("%s has no row for %v", l.Name, rate)

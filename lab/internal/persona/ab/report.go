@@ -44,3 +44,17 @@ func unconnected(v *load.Interval) (n int64) {
 
 // Done is how many requests have ended.
 func (p *Report) Done() int64 { return p.r.done }
+
+// Columns returns figures of the report for other programs; nil without requests. mean_ns is ab's
+// "Time per request", which follows from the rate; the others are measured.
+func (p *Report) Columns() map[string]float64 {
+	done, seconds := float64(p.r.done), p.seconds()
+	if done == 0 || seconds == 0 {
+		return nil
+	}
+	const us = float64(time.Microsecond)
+	return map[string]float64{
+		"per_second": done / seconds, "mean_ns": float64(p.o.Conns) * seconds * float64(time.Second) / done,
+		"total_mean_ns": us * float64(p.total.mean()), "total_stddev_ns": us * p.total.deviation(), "total_max_ns": us * float64(p.total.percent(100)),
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,9 +40,16 @@ func (r *Result) PerOp() float64 { return float64(r.Elapsed) / float64(r.N) }
 // MBs is 10^6 bytes of operations per second.
 func (r *Result) MBs() float64 { return float64(len(r.Row.op())) * 1e3 / r.PerOp() }
 
+// MarshalJSON writes the result with the figures that follow from it.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"name": r.Row.Name, "n": r.N, "elapsed_ns": r.Elapsed, "ns_per_op": r.PerOp(), "mb_per_s": r.MBs(), "original_ns_per_op": r.Row.Original(),
+	})
+}
+
 // WriteTo writes the result as a line of Go benchmarks.
 func (r *Result) WriteTo(w io.Writer) (int64, error) {
-	n, err := fmt.Fprintf(w, "Benchmark%-16s %10d %12.1f ns/op %10.2f MB/s %10.0f original-ns/op\n", r.Row.Name, r.N, r.PerOp(), r.MBs(), r.Row.Original)
+	n, err := fmt.Fprintf(w, "Benchmark%-16s %10d %12.1f ns/op %10.2f MB/s %10.0f original-ns/op\n", r.Row.Name, r.N, r.PerOp(), r.MBs(), r.Row.Original())
 	return int64(n), err
 }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestOriginalRates(t *testing.T) {
 	printed := []float64{19.64, 20.23, 24.85, 37.38, 70.17, 223.96}
 	for i, want := range printed {
-		r := Result{Row: Rows[i], N: 1, Elapsed: time.Duration(Rows[i].Original)}
+		r := Result{Row: Rows[i], N: 1, Elapsed: time.Duration(Rows[i].Original())}
 		if got := r.MBs(); math.Abs(got-want) > 0.02*want/10 {
 			t.Errorf("%s: %.2f MB/s, printed were %.2f", r.Row.Name, got, want)
 		}

@@ -58,10 +58,31 @@ func (b *Block) Write(w io.Writer) error {
 	return err
 }
 
+// Columns returns the figures of the block for other programs.
+func (b *Block) Columns() map[string]float64 {
+	columns := map[string]float64{
+		"requests": float64(b.Requests), "per_second": float64(b.Requests) / max(b.Runtime.Seconds(), 1e-6),
+		"read_bytes": float64(b.Bytes), "non_2xx": float64(b.Errors.Status),
+		"req_sec_mean": b.PerSecond.Mean(), "req_sec_stddev": b.PerSecond.StdDev(), "req_sec_max": float64(b.PerSecond.Max()), "req_sec_within": b.PerSecond.Within() / 100,
+	}
+	for name, s := range map[string]*Stats{"latency": b.Latency, "wrk_latency": b.Corrected} {
+		const us = float64(time.Microsecond)
+		columns[name+"_mean_ns"], columns[name+"_stddev_ns"] = us*s.Mean(), us*s.StdDev()
+		columns[name+"_max_ns"], columns[name+"_within"] = us*float64(s.Max()), s.Within()/100
+		for _, p := range distributed {
+			columns[fmt.Sprintf("%s_p%.0f_ns", name, p)] = us * float64(s.Percentile(p))
+		}
+	}
+	return columns
+}
+
+// distributed are the percentiles of --latency.
+var distributed = []float64{50, 75, 90, 99}
+
 // distribution is the lines of percentiles.
 func distribution(s *Stats) string {
 	text := "  Latency Distribution\n"
-	for _, p := range []float64{50, 75, 90, 99} {
+	for _, p := range distributed {
 		text += fmt.Sprintf("%7.0f%%%s\n", p, pad(formatMicroseconds(extended(float64(s.Percentile(p)))), 10))
 	}
 	return text

@@ -3,6 +3,7 @@ package wrk
 import (
 	"bytes"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,16 @@ func TestBlock(t *testing.T) {
 		Latency: latency, Corrected: corrected, PerSecond: rates, Distribution: true,
 		Requests: 1003, Bytes: 98_010_000, Runtime: 10_010 * time.Millisecond,
 		Errors: Errors{Connect: 1, Read: 2, Write: 3, Timeout: 4, Status: 11},
+	}
+	// The columns are the figures of the text, in ns and shares.
+	columns := full.Columns()
+	for name, want := range map[string]float64{
+		"requests": 1003, "per_second": 100.2, "non_2xx": 11, "read_bytes": 98_010_000, "req_sec_max": 1200, "req_sec_within": 1,
+		"latency_max_ns": 63_950_000, "latency_p50_ns": 8_507_000, "latency_mean_ns": latency.Mean() * 1000, "wrk_latency_mean_ns": corrected.Mean() * 1000,
+	} {
+		if got := columns[name]; math.Abs(got-want) > 1e-3*want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
 	}
 	empty := &Block{Latency: &Stats{}, PerSecond: &Stats{}, Runtime: 1030 * time.Millisecond, Errors: Errors{Read: 1, Write: 42_911}}
 	for name, b := range map[string]*Block{"full.txt": full, "nothing.txt": empty} {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -168,12 +167,35 @@ func request(ctx context.Context, within time.Duration, method, url, body string
 	return res.StatusCode, answer, err
 }
 
-// get makes a request that has to succeed.
-func get(t testing.TB, url string) []byte {
-	t.Helper()
-	status, answer, err := request(t.Context(), time.Minute, http.MethodGet, url, "")
-	if err != nil || status != http.StatusOK {
-		t.Fatalf("GET %s: %d %s, %v", url, status, answer, err)
-	}
-	return answer
+// get makes a request that has to succeed in the end: a node that was the leader closes its doors
+// until it follows another one.
+func (s *site) get(n *node, path string) (header http.Header, body []byte) {
+	s.t.Helper()
+	s.await("GET "+path+" of node "+n.name, func() bool {
+		bounded, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+		defer cancel()
+		req, err := http.NewRequestWithContext(bounded, http.MethodGet, n.url(path), http.NoBody)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		header = res.Header
+		body, err = io.ReadAll(res.Body)
+		if res.StatusCode/100 == 4 {
+			s.t.Fatalf("GET %s of node %s: %s: %s", path, n.name, res.Status, body)
+		}
+		return err == nil && res.StatusCode == http.StatusOK
+	})
+	return header, body
+}
+
+// body returns the body of such a request's answer.
+func (s *site) body(n *node, path string) []byte {
+	s.t.Helper()
+	_, body := s.get(n, path)
+	return body
 }

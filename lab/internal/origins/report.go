@@ -1,0 +1,335 @@
+package origins
+
+import (
+	"embed"
+	htmltemplate "html/template"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"text/template"
+	"time"
+
+	"paddock/lab/internal/documents"
+	"paddock/lab/internal/figure"
+	"paddock/lab/internal/results"
+)
+
+//go:embed report.txt report.md page.html
+var files embed.FS
+
+// WriteJSON writes the report as one object.
+func (r *Report) WriteJSON(w io.Writer) error { return results.Write(w, r) }
+
+// WriteText writes tables with the leading figure of each row.
+func (r *Report) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if err := r.write(t, "report.txt"); err != nil {
+		return err
+	}
+	return t.Flush()
+}
+
+// WriteMarkdown writes tables with all figures and the notes.
+func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, "report.md") }
+
+func (r *Report) write(w io.Writer, name string) error {
+	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace
+	t, err := template.New(name).Funcs(template.FuncMap{"cell": cell}).ParseFS(files, name)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, r)
+}
+
+// WriteHTML writes the report as one page, which is read offline, in light and dark, and without
+// scripts.
+func (r *Report) WriteHTML(w io.Writer) error {
+	t, err := htmltemplate.ParseFS(files, "page.html")
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, r)
+}
+
+// Head describes the report in a line.
+func (r *Report) Head() string {
+	m := r.Machine
+	return strings.Join([]string{
+		r.Date.Format(time.DateOnly), r.Version, m.CPU, strconv.Itoa(m.Cores) + " processors", m.OS, "kernel " + m.Kernel,
+		"scale " + strconv.FormatFloat(r.Scale, 'f', -1, 64), strconv.Itoa(r.Rounds) + " rounds where a peer is there",
+	}, ", ") + "."
+}
+
+// section is a table of a document, with those of its rows that were measured.
+type section struct {
+	*documents.Table
+	Results []*Result
+}
+
+// Sections returns the tables of which there are rows.
+func (r *Report) Sections() (sections []section) {
+	for _, t := range documents.Tables() {
+		if rows := slices.DeleteFunc(slices.Clone(r.Rows), func(one *Result) bool { return one.row.Table != t }); len(rows) > 0 {
+			sections = append(sections, section{t, rows})
+		}
+	}
+	return sections
+}
+
+// By says how the rows of a section are compared.
+func (s section) By() string {
+	c := s.Column(s.Lead)
+	if c.More {
+		return "Quotients are of " + c.Name + " (" + c.Unit + "): more is better."
+	}
+	return "Quotients are of " + c.Name + " (" + c.Unit + "): less is better."
+}
+
+// Missing says which peers of a section are not there, and how to get them.
+func (s section) Missing() (all []string) {
+	for _, one := range s.Results {
+		all = append(all, one.Missing...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Printed is the figures of the document, and the interval of the true rate.
+func (r *Result) Printed() string {
+	var parts []string
+	for _, c := range r.row.Table.Columns {
+		printed := r.Document[c.ID]
+		if printed == "" {
+			continue
+		}
+		if strings.Trim(printed, "0123456789.") == "" && c.Unit != "" { // it has no unit of its own
+			printed += strings.Replace(" "+c.Unit, " /", "/", 1)
+		}
+		parts = append(parts, c.Name+" "+printed)
+	}
+	if len(r.TrueRate) == 2 {
+		parts = append(parts, "true rate "+figure.Number(r.TrueRate[0])+" to "+figure.Number(r.TrueRate[1])+"/s")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// All is all figures of a side.
+func (r *Result) All(s *Side) string {
+	if s == nil {
+		return "-"
+	}
+	var parts []string
+	for _, c := range r.row.Table.Columns {
+		if v, ok := s.Figures[c.ID]; ok {
+			parts = append(parts, c.Name+" "+in(c.Unit, v))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if s.Name != ours {
+		text = s.Name + ": " + text
+	}
+	if s.Server != "" && s.Server != s.Name {
+		text += " (of " + s.Server + ")"
+	}
+	return text
+}
+
+// value is the figure that a row is compared by: of the document, the peer or ours.
+func (r *Result) value(of, column string) (v float64, ok bool) {
+	side := map[string]*Side{"peer": r.Peer, "ours": r.Ours}[of]
+	switch {
+	case of == "document":
+		return r.row.Value(column)
+	case side != nil:
+		v, ok = side.Figures[column]
+	}
+	return v, ok
+}
+
+// One is the same as text.
+func (r *Result) One(of string) string {
+	v, ok := r.value(of, r.Lead)
+	if !ok {
+		return "-"
+	}
+	return in(r.row.Table.Column(r.Lead).Unit, v)
+}
+
+// ByPeer is ours over the peer's: the median of the rounds, and their span.
+func (r *Result) ByPeer() string {
+	o := r.OverPeer
+	switch {
+	case o == nil:
+		return "-"
+	case o.Least == o.Most:
+		return quotient(o.Median)
+	}
+	return quotient(o.Median) + " (" + quotient(o.Least) + " to " + quotient(o.Most) + ")"
+}
+
+// ByDocument is ours over the document's, with the column where it is not the table's.
+func (r *Result) ByDocument() string {
+	switch {
+	case r.OverDocument == nil:
+		return "-"
+	case r.Lead != r.row.Table.Lead:
+		return quotient(*r.OverDocument) + " of " + r.row.Table.Column(r.Lead).Name
+	}
+	return quotient(*r.OverDocument)
+}
+
+// Remark is what there is to say about a row.
+func (r *Result) Remark() string {
+	said := []string{r.Note}
+	if r.Error != "" {
+		said = append(said, r.State+": "+r.Error)
+	}
+	if r.Verdict != "green" {
+		said = append(said, r.Why)
+	}
+	return strings.TrimSpace(strings.Join(said, " "))
+}
+
+// quotient writes a quotient with three digits.
+func quotient(f float64) string {
+	if f < 1 {
+		return strconv.FormatFloat(f, 'g', 3, 64)
+	}
+	return figure.Number(f)
+}
+
+// in writes a value in a unit of a column for a person.
+func in(unit string, v float64) string {
+	switch unit {
+	case "/s":
+		return figure.Number(v) + "/s"
+	case "ms":
+		return figure.Time(time.Duration(v * float64(time.Millisecond)))
+	case "%":
+		return strconv.FormatFloat(v, 'f', 2, 64) + " %"
+	case "B":
+		return figure.Bytes(int64(v))
+	}
+	return strings.TrimSpace(figure.Number(v) + " " + unit)
+}
+
+// The places in a diagram, in units of its view.
+const (
+	plotLeft, plotRight = 70.0, 760.0
+	plotTop, plotDepth  = 10.0, 280.0
+	plotRow             = 22.0
+)
+
+// axis is a logarithmic axis over whole tenfolds: exponents, and places.
+type axis struct{ low, high, from, to float64 }
+
+// newAxis spans the values above 0.
+func newAxis(values []float64, from, to float64) *axis {
+	a := &axis{math.Inf(1), math.Inf(-1), from, to}
+	for _, v := range values {
+		if v > 0 {
+			a.low, a.high = min(a.low, math.Floor(math.Log10(v))), max(a.high, math.Ceil(math.Log10(v)))
+		}
+	}
+	a.high = max(a.high, a.low+1)
+	return a
+}
+
+// at is the place of a value, at the axis's end if it is beyond.
+func (a *axis) at(v float64) float64 {
+	return a.from + (min(max(math.Log10(v), a.low), a.high)-a.low)/(a.high-a.low)*(a.to-a.from)
+}
+
+// mark is something in a diagram, with a text.
+type mark struct {
+	X, Y        float64
+	Class, Text string
+	Line        string // places, of a line that ends here; "" = a mark
+	Dash        int    // of a line
+}
+
+// ticks are the tenfolds of an axis across the diagram.
+func (a *axis) ticks(text func(v float64) string) (ticks []mark) {
+	for e := a.low; e <= a.high && !math.IsInf(e, 0); e++ {
+		at := a.at(math.Pow(10, e))
+		ticks = append(ticks, mark{X: at, Y: at, Text: text(math.Pow(10, e))})
+	}
+	return ticks
+}
+
+// Plot is a diagram for the page.
+type Plot struct {
+	Depth                    float64
+	Across, Up, Rows, Marks  []mark
+	Left, Right, Top, Bottom float64
+}
+
+// Plot places the leading figure of each row: the document's, the peer's and ours.
+func (s section) Plot() *Plot {
+	p, unit := &Plot{Left: plotLeft, Right: plotRight, Top: plotTop}, s.Column(s.Lead).Unit
+	var all []float64
+	for _, one := range s.Results {
+		for _, of := range []string{"document", "peer", "ours"} {
+			v, _ := one.value(of, s.Lead)
+			all = append(all, v)
+		}
+	}
+	x := newAxis(all, plotLeft, plotRight)
+	for i, one := range s.Results {
+		y := plotTop + plotRow*(float64(i)+0.5)
+		p.Rows = append(p.Rows, mark{Y: y, Text: one.ID})
+		for _, of := range []string{"document", "peer", "ours"} {
+			if v, _ := one.value(of, s.Lead); v > 0 {
+				p.Marks = append(p.Marks, mark{X: x.at(v), Y: y, Class: of, Text: one.ID + ", " + of + ": " + in(unit, v)})
+			}
+		}
+	}
+	p.Bottom = plotTop + plotRow*float64(len(s.Results))
+	p.Depth, p.Across = p.Bottom+20, x.ticks(func(v float64) string { return in(unit, v) })
+	return p
+}
+
+// Curves places the response times by percentile, of all rates and tunnels, and the p99 of the
+// document. A run of ours that answers several rows is drawn once. It is nil without any.
+func (s section) Curves() *Plot {
+	p := &Plot{Left: plotLeft, Right: plotRight, Top: plotTop, Bottom: plotDepth, Depth: plotDepth + 20}
+	var all []float64
+	for _, one := range s.Results {
+		for _, side := range []*Side{one.Ours, one.Peer} {
+			for i := 0; side != nil && i < len(side.Curve); i++ {
+				all = append(all, side.Curve[i][1])
+			}
+		}
+		v, _ := one.row.Value("p99c")
+		all = append(all, v)
+	}
+	const tenfolds = 5 // p99.999
+	x, y := &axis{0, tenfolds, plotLeft, plotRight}, newAxis(all, plotDepth, plotTop)
+	drawn := map[string]bool{}
+	for _, one := range s.Results {
+		for class, side := range map[string]*Side{"ours": one.Ours, "peer": one.Peer} {
+			if side == nil || len(side.Curve) == 0 || drawn[side.Name+one.row.Arg] {
+				continue
+			}
+			drawn[side.Name+one.row.Arg] = true
+			m := mark{Class: class, Text: side.Name + " " + one.row.Arg + "/s", Dash: one.row.Index % 4}
+			for _, at := range side.Curve {
+				m.X, m.Y = x.at(1/max(1-at[0], 1e-9)), y.at(max(at[1], 1e-9))
+				m.Line += strconv.FormatFloat(m.X, 'f', 1, 64) + "," + strconv.FormatFloat(m.Y, 'f', 1, 64) + " "
+			}
+			p.Marks = append(p.Marks, m)
+		}
+		if v, ok := one.row.Value("p99c"); ok {
+			p.Marks = append(p.Marks, mark{X: x.at(100), Y: y.at(v), Class: "document", Text: one.ID + ": " + one.Document["p99c"]})
+		}
+	}
+	if len(drawn) == 0 {
+		return nil
+	}
+	p.Across = x.ticks(func(v float64) string { return figure.Quantile(1 - 1/v) })
+	p.Up = y.ticks(func(v float64) string { return in("ms", v) })
+	return p
+}
