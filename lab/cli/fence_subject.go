@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"paddock/fence"
+	"paddock/lab/internal/doors"
 	"paddock/lab/internal/gofence"
 	"paddock/lab/process"
 )
@@ -33,7 +34,10 @@ func newFenceSubject(dir, bodies string) (*fenceSubject, error) {
 		return nil, err
 	}
 	if s.corpus, err = corpusOf(bodies, s.dir); err == nil {
-		s.set, err = largestSet(s.dir)
+		var places *doors.Places
+		if places, err = doors.ReadPlaces(s.dir); err == nil {
+			s.set = places.Largest.Name()
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
@@ -132,22 +136,4 @@ func corpusOf(bodies, dir string) (*gofence.Corpus, error) {
 		return nil, usagef("%s: %w; give --bodies", dir, err)
 	}
 	return corpus, err
-}
-
-// largestSet is the name of the set with the most fences.
-func largestSet(dir string) (name string, err error) {
-	catalog, _, err := fence.LoadDir(os.DirFS(dir), fence.Options{Kind: fence.KindBrute})
-	if err != nil {
-		return "", err
-	}
-	most := 0
-	for set := range catalog.All() {
-		if n := set.Snapshot().Len(); n > most {
-			name, most = set.Name(), n
-		}
-	}
-	if most == 0 {
-		return "", fmt.Errorf("%s has no fences", dir)
-	}
-	return name, nil
 }

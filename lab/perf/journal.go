@@ -10,6 +10,8 @@ import (
 	"iter"
 	"os"
 	"sync"
+
+	"paddock/lab/internal/numbers"
 )
 
 // A journal is a file of acknowledged posts: eight bytes of magic, then records of one size, each
@@ -235,3 +237,21 @@ func (j *Journal) breakOff(err error) error {
 
 // Close closes the file; all that was appended is on the disk.
 func (j *Journal) Close() error { return j.file.Close() }
+
+// Numbers finds posts that are in a journal more than once.
+type Numbers struct {
+	sets map[Lane]*numbers.Set
+}
+
+// Add takes a record and says whether one of its number was there before.
+func (n *Numbers) Add(a Acked) (again bool) {
+	if n.sets == nil {
+		n.sets = map[Lane]*numbers.Set{}
+	}
+	set := n.sets[a.Lane]
+	if set == nil {
+		set = &numbers.Set{}
+		n.sets[a.Lane] = set
+	}
+	return !set.Add(a.Number)
+}

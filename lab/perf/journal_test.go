@@ -177,3 +177,22 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+func TestNumbers(t *testing.T) {
+	var n Numbers
+	for i, tc := range []struct {
+		a     Acked
+		again bool
+	}{
+		{acked(1, 0, 2), false},
+		{acked(1, 0, 1), false},
+		{acked(1, 1, 1), false},
+		{acked(2, 0, 1), false},
+		{acked(1, 0, 2), true},
+		{acked(1, 0, 3), false},
+	} {
+		if got := n.Add(tc.a); got != tc.again {
+			t.Errorf("%d: %v is there again: %t", i, tc.a, got)
+		}
+	}
+}

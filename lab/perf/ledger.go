@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"paddock/lab/internal/numbers"
 )
 
 // class is the verb by which a verified body came.
@@ -32,7 +34,7 @@ var errLanes = errors.New("wireperf: too many lanes in one run")
 type ledger struct {
 	mu      sync.Mutex
 	corrupt [classes]int64
-	runs    map[uint64]map[laneKey]*seqSet
+	runs    map[uint64]map[laneKey]*numbers.Set
 	order   []uint64 // of runs, the oldest first
 }
 
@@ -65,13 +67,13 @@ func (l *ledger) enter(c class, id bodyID) error {
 	run := l.runs[id.run]
 	if run == nil {
 		if l.runs == nil {
-			l.runs = map[uint64]map[laneKey]*seqSet{}
+			l.runs = map[uint64]map[laneKey]*numbers.Set{}
 		}
 		if len(l.order) == maxRuns {
 			delete(l.runs, l.order[0])
 			l.order = slices.Delete(l.order, 0, 1)
 		}
-		run = map[laneKey]*seqSet{}
+		run = map[laneKey]*numbers.Set{}
 		l.runs[id.run] = run
 		l.order = append(l.order, id.run)
 	}
@@ -81,10 +83,10 @@ func (l *ledger) enter(c class, id bodyID) error {
 		if len(run) == maxLanes {
 			return errLanes
 		}
-		set = &seqSet{}
+		set = &numbers.Set{}
 		run[key] = set
 	}
-	set.add(id.seq)
+	set.Add(id.seq)
 	return nil
 }
 
@@ -103,10 +105,10 @@ type laneQuery struct {
 }
 
 type laneReport struct {
-	Spans      []span `json:"spans"`
-	Duplicates int64  `json:"duplicates"`
-	Disorder   int64  `json:"disorder"`
-	Overflow   int64  `json:"overflow"`
+	Spans      []numbers.Span `json:"spans"`
+	Duplicates int64          `json:"duplicates"`
+	Disorder   int64          `json:"disorder"`
+	Overflow   int64          `json:"overflow"`
 }
 
 func (l *ledger) report(q laneQuery) laneReport {
@@ -116,7 +118,7 @@ func (l *ledger) report(q laneQuery) laneReport {
 	if set == nil {
 		return laneReport{}
 	}
-	return laneReport{slices.Clone(set.spans), set.duplicates, set.disorder, set.overflow}
+	return laneReport{slices.Clone(set.Spans), set.Duplicates, set.Disorder, set.Overflow}
 }
 
 // spoilt is how many bodies of each class were corrupt, of all runs.

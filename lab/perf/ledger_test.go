@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"paddock/lab/internal/numbers"
 )
 
 func TestLedger(t *testing.T) {
@@ -14,7 +16,7 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	got := l.report(laneQuery{9, classAcked, 3})
-	if !slices.Equal(got.Spans, []span{{1, 2}, {4, 5}}) || got.Duplicates != 1 || got.Disorder != 1 {
+	if !slices.Equal(got.Spans, []numbers.Span{{First: 1, Last: 2}, {First: 4, Last: 5}}) || got.Duplicates != 1 || got.Disorder != 1 {
 		t.Errorf("%+v", got)
 	}
 	for _, other := range []laneQuery{{9, classPost, 3}, {9, classAcked, 4}, {8, classAcked, 3}} {

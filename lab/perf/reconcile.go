@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"paddock/lab/internal/numbers"
 )
 
 // reconcile compares the successful calls with the server's record. Of a server that has been
@@ -20,7 +22,7 @@ func (r *Run) reconcile(ctx context.Context, report *Report, workers []*worker, 
 		}
 		for _, w := range workers {
 			w.count(c, at[c])
-			report.Accounts = append(report.Accounts, Account{classNames[c], w.connIndex, w.routine, w.verify.seq[c], w.verify.ok[c].spans})
+			report.Accounts = append(report.Accounts, Account{classNames[c], w.connIndex, w.routine, w.verify.seq[c], w.verify.ok[c].Spans})
 		}
 	}
 	if after.Instance == "" {
@@ -42,10 +44,7 @@ func (w *worker) count(c class, into *Class) {
 	ok := &w.verify.ok[c]
 	into.Failed += w.verify.failed[c]
 	into.NotSent += w.verify.notSent[c]
-	for _, s := range ok.spans {
-		into.Done += int64(s.Last - s.First + 1)
-	}
-	into.Done += ok.overflow
+	into.Done += ok.Count() + ok.Overflow
 }
 
 // reconcile compares one lane.
@@ -62,7 +61,7 @@ func (w *worker) reconcile(ctx context.Context, report *Report, c class, into *C
 	if restarted && c != classAcked {
 		return nil
 	}
-	n, first := missing(w.verify.ok[c].spans, had.Spans, maxFailures-len(report.Lost))
+	n, first := numbers.Missing(w.verify.ok[c].Spans, had.Spans, maxFailures-len(report.Lost))
 	into.Missing += max(0, n-had.Overflow)
 	for _, seq := range first {
 		report.Lost = append(report.Lost, FailedCall{
@@ -82,7 +81,7 @@ func (w *worker) laneReport(ctx context.Context, c class, wait bool) (had laneRe
 		if had, err = ask[laneReport](ctx, w.conn, kindVerifyReport, query); err != nil {
 			return had, err
 		}
-		n, _ := missing(w.verify.ok[c].spans, had.Spans, 0)
+		n, _ := numbers.Missing(w.verify.ok[c].Spans, had.Spans, 0)
 		switch {
 		case n == 0 || !wait || r.stalled:
 			return had, nil

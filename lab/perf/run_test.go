@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"paddock/lab/internal/numbers"
 )
 
 // runTimeout ends a test whose run hangs.
@@ -232,7 +234,7 @@ func TestRunKeepsAcknowledged(t *testing.T) {
 	for _, a := range kept {
 		last[a.Lane] = max(last[a.Lane], a.Number)
 		lane := s.perf.ledger.report(laneQuery{a.body.run, classAcked, a.body.lane})
-		if n, _ := missing([]span{{a.body.seq, a.body.seq}}, lane.Spans, 0); n != 0 || lane.Duplicates != 0 {
+		if n, _ := numbers.Missing([]numbers.Span{{First: a.body.seq, Last: a.body.seq}}, lane.Spans, 0); n != 0 || lane.Duplicates != 0 {
 			t.Errorf("%v was forgotten: %+v", a, lane)
 		}
 	}

@@ -3,6 +3,8 @@ package perf
 import (
 	"fmt"
 	"sort"
+
+	"paddock/lab/internal/numbers"
 )
 
 // Verified is the result of a verifying run, by verb.
@@ -34,7 +36,7 @@ type Account struct {
 	Conn, Routine int
 	Begun         uint64
 
-	done []span
+	done []numbers.Span
 }
 
 // Done says whether the call with the number succeeded.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"paddock/lab/internal/numbers"
 	"paddock/wire"
 )
 
@@ -26,7 +27,7 @@ const (
 type verifier struct {
 	lane    uint32
 	seq     [classes]uint64
-	ok      [classes]seqSet
+	ok      [classes]numbers.Set
 	failed  [classes]int64
 	notSent [classes]int64 // of those
 	waiting []ackWait
@@ -90,7 +91,7 @@ func (w *worker) outcome(ctx context.Context, c class, seq uint64, err error) {
 	v := &w.verify
 	switch {
 	case err == nil:
-		v.ok[c].add(seq)
+		v.ok[c].Add(seq)
 	case interrupted(ctx, err): // neither done nor failed
 	default:
 		if errors.Is(err, errBody) {

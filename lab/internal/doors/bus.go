@@ -8,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"paddock/internal/platform/position"
@@ -33,17 +32,9 @@ func (s *Sender) Bus(ctx context.Context, address string, fleets []*Fleet, l Loa
 // busConn is a connection of a client of the bus.
 type busConn struct {
 	*plainConn
-	inbox   string
-	out     []byte
-	body    []byte
-	writing sync.Mutex // a PONG comes from the other goroutine
-}
-
-func (c *busConn) write(b []byte) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	_, err := c.Write(b)
-	return err
+	inbox string
+	out   []byte
+	body  []byte
 }
 
 func (c *busConn) encode(positions []position.Position) error {
@@ -62,60 +53,52 @@ func (c *busConn) encode(positions []position.Position) error {
 	return nil
 }
 
-func (c *busConn) post(context.Context) (uint64, error) { return 0, c.write(c.out) }
+func (c *busConn) post(context.Context) (uint64, error) {
+	_, err := c.Write(c.out)
+	return 0, err
+}
 
-// await reads one answer.
+// await reads one answer, and answers PING.
 func (c *busConn) await(context.Context, batch) error {
+	if err := c.SetReadDeadline(time.Now().Add(AnswerWithin)); err != nil {
+		return err
+	}
 	for {
-		line, err := c.line()
-		if err != nil {
+		line, err := c.in.ReadString('\n')
+		switch line = strings.TrimSpace(line); {
+		case err != nil:
 			return err
+		case line == "PING":
+			if _, err := io.WriteString(c, "PONG\r\n"); err != nil {
+				return err
+			}
+		case strings.HasPrefix(line, "-ERR"):
+			return fmt.Errorf("the bus answers %.200q", line)
+		case strings.HasPrefix(line, "MSG "):
+			return c.accepted(line)
 		}
-		head, ok := strings.CutPrefix(line, "MSG ")
-		if !ok {
-			continue
-		}
-		size, err := strconv.Atoi(head[strings.LastIndexByte(head, ' ')+1:])
-		if err != nil || size < 0 || size > largestAnswer {
-			return fmt.Errorf("line %.200q", line)
-		}
-		body := make([]byte, size+len("\r\n"))
-		if _, err := io.ReadFull(c.in, body); err != nil {
-			return err
-		}
-		var answer struct {
-			Accepted int
-			Error    string
-		}
-		if err := json.Unmarshal(body, &answer); err != nil || answer.Error != "" || answer.Accepted != 1 {
-			return fmt.Errorf("answer %.200q", body)
-		}
-		return nil
 	}
 }
 
 // largestAnswer bounds an answer of the platform, in bytes.
 const largestAnswer = 1 << 20
 
-// line reads a line, and answers PING.
-func (c *busConn) line() (string, error) {
-	if err := c.SetReadDeadline(time.Now().Add(AnswerWithin)); err != nil {
-		return "", err
+// accepted reads the answer behind the line of its message.
+func (c *busConn) accepted(line string) error {
+	size, err := strconv.Atoi(line[strings.LastIndexByte(line, ' ')+1:])
+	if err != nil || size < 0 || size > largestAnswer {
+		return fmt.Errorf("line %.200q", line)
 	}
-	for {
-		line, err := c.in.ReadString('\n')
-		if err != nil {
-			return "", err
-		}
-		switch line = strings.TrimSpace(line); {
-		case line == "PING":
-			if err := c.write([]byte("PONG\r\n")); err != nil {
-				return "", err
-			}
-		case strings.HasPrefix(line, "-ERR"):
-			return "", fmt.Errorf("the bus answers %.200q", line)
-		default:
-			return line, nil
-		}
+	body := make([]byte, size+len("\r\n"))
+	if _, err := io.ReadFull(c.in, body); err != nil {
+		return err
 	}
+	var answer struct {
+		Accepted int
+		Error    string
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Error != "" || answer.Accepted != 1 {
+		return fmt.Errorf("answer %.200q", body)
+	}
+	return nil
 }

@@ -29,8 +29,9 @@ const (
 
 // Places are the fences that vehicles move among.
 type Places struct {
-	Subject string // the sets, in words
-	largest *fence.Snapshot
+	Subject string       // the sets, in words
+	Sets    []*fence.Set // that have fences
+	Largest *fence.Set
 }
 
 // ReadPlaces reads the sets of a directory.
@@ -44,16 +45,16 @@ func ReadPlaces(dir string) (*Places, error) {
 	fences := 0
 	for set := range catalog.All() {
 		set.Settle()
-		snap := set.Snapshot()
-		if snap.Len() == 0 {
+		n := set.Snapshot().Len()
+		if n == 0 {
 			continue
 		}
-		if names = append(names, set.Name()); p.largest == nil || snap.Len() > p.largest.Len() {
-			p.largest = snap
+		p.Sets, names, fences = append(p.Sets, set), append(names, set.Name()), fences+n
+		if p.Largest == nil || n > p.Largest.Snapshot().Len() {
+			p.Largest = set
 		}
-		fences += snap.Len()
 	}
-	if p.largest == nil {
+	if p.Largest == nil {
 		return nil, fmt.Errorf("%s has no fences", dir)
 	}
 	p.Subject = fmt.Sprintf("%d sets, %s fences (%s)", len(names), figure.Count(int64(fences)), strings.Join(names, ", "))
@@ -99,13 +100,14 @@ func (p *Places) Fleets(vehicles, conns int) []*Fleet {
 
 // vehicle returns a vehicle that starts in a fence of the largest set.
 func (p *Places) vehicle(id string, random *rand.Rand) Vehicle {
-	box := p.largest.Bounds()
+	snap := p.Largest.Snapshot()
+	box := snap.Bounds()
 	var lon, lat float64
 	var found []fence.Ref
 	for range tries {
 		lon = box.MinLon + random.Float64()*(box.MaxLon-box.MinLon)
 		lat = box.MinLat + random.Float64()*(box.MaxLat-box.MinLat)
-		if found = p.largest.Append(found[:0], lon, lat); len(found) > 0 {
+		if found = snap.Append(found[:0], lon, lat); len(found) > 0 {
 			break
 		}
 	}

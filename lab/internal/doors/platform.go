@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -129,24 +128,7 @@ func (p *Platform) End(ctx context.Context) error {
 
 // Counters returns metrics of the platform by their names with labels.
 func (p *Platform) Counters(ctx context.Context) (map[string]float64, error) {
-	status, _, text, err := Get(ctx, p.HTTP, "/metrics")
-	if err != nil {
-		return nil, err
-	}
-	if status != 200 {
-		return nil, fmt.Errorf("GET /metrics: answer %d", status)
-	}
-	all := map[string]float64{}
-	for line := range strings.Lines(text) {
-		at := strings.LastIndexByte(line, ' ')
-		if at < 0 || line[0] == '#' {
-			continue
-		}
-		if v, err := strconv.ParseFloat(strings.TrimSpace(line[at:]), 64); err == nil {
-			all[line[:at]] = v
-		}
-	}
-	return all, nil
+	return process.Metrics(ctx, p.HTTP)
 }
 
 // Reading is the counters of a platform at a moment.

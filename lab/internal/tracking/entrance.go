@@ -51,10 +51,6 @@ func (b *bench) enter(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	places, err := doors.ReadPlaces(b.Sets)
-	if err != nil {
-		return err
-	}
 	journal := "with a journal"
 	if b.Volatile {
 		journal = "without a journal"
@@ -75,11 +71,11 @@ func (b *bench) enter(ctx context.Context) (err error) {
 		return failed
 	}
 	for _, policy := range b.Policies {
-		if err := take(b.open(ctx, root, policy, places)); err != nil {
+		if err := take(b.open(ctx, root, policy)); err != nil {
 			return err
 		}
 	}
-	if err := take(b.openPeer(ctx, root, places)); err != nil {
+	if err := take(b.openPeer(ctx, root)); err != nil {
 		return err
 	}
 	return b.visit(ctx, all)
@@ -91,7 +87,7 @@ func (b *bench) sender() *doors.Sender {
 }
 
 // open starts a platform under a policy, and returns a visitor for each door.
-func (b *bench) open(ctx context.Context, root, policy string, places *doors.Places) (all []*visitor, end func() error, err error) {
+func (b *bench) open(ctx context.Context, root, policy string) (all []*visitor, end func() error, err error) {
 	service := doors.Service{Program: b.Program, Sets: b.Sets, Policy: policy, Root: filepath.Join(root, "up-"+strings.ReplaceAll(policy, ":", "-"))}
 	data := "off"
 	if !b.Volatile {
@@ -103,7 +99,7 @@ func (b *bench) open(ctx context.Context, root, policy string, places *doors.Pla
 	}
 	sender := b.sender()
 	for _, door := range b.Doors {
-		fleets := sender.Fleets(door, places, string(door), b.Objects, b.Conns)
+		fleets := sender.Fleets(door, b.places, string(door), b.Objects, b.Conns)
 		v := &visitor{platform: platform, Entrance: Entrance{Policy: policy, Door: string(door)}}
 		v.send = func(ctx context.Context, l doors.Load) (doors.Window, error) {
 			return sender.Send(ctx, door, platform, fleets, l)
@@ -131,7 +127,7 @@ func (b *bench) prepare(ctx context.Context, v *visitor) error {
 
 // openPeer starts Tile38 if it is there. Each fence is a hook to an HTTP server of this process,
 // which drops the events.
-func (b *bench) openPeer(ctx context.Context, root string, places *doors.Places) (all []*visitor, end func() error, err error) {
+func (b *bench) openPeer(ctx context.Context, root string) (all []*visitor, end func() error, err error) {
 	program, missing := doors.FindPeer(b.Peer)
 	if missing != "" {
 		b.report.Missing = missing
@@ -157,7 +153,7 @@ func (b *bench) openPeer(ctx context.Context, root string, places *doors.Places)
 		return nil, nil, errors.Join(err, closeSink())
 	}
 	endBoth := func() error { return errors.Join(peer.End(ctx), closeSink()) }
-	sender, fleets := b.sender(), places.Fleets(b.Objects, b.Conns)
+	sender, fleets := b.sender(), b.places.Fleets(b.Objects, b.Conns)
 	v := &visitor{Entrance: Entrance{Door: doors.PeerName}}
 	v.send = func(ctx context.Context, l doors.Load) (doors.Window, error) {
 		return sender.Tile38(ctx, peer, fleets, l)

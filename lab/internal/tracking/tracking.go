@@ -9,15 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/lab/internal/doors"
-	"paddock/lab/internal/figure"
 	"paddock/lab/internal/results"
 )
 
@@ -71,7 +68,8 @@ type Report struct {
 // bench is a run.
 type bench struct {
 	Options
-	sets   []*fence.Set
+	places *doors.Places
+	sets   []*fence.Set // of them
 	report *Report
 }
 
@@ -102,24 +100,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // load reads the sets.
-func (b *bench) load() error {
-	catalog, _, err := fence.LoadDir(os.DirFS(b.Sets), fence.Options{})
-	if err != nil {
+func (b *bench) load() (err error) {
+	if b.places, err = doors.ReadPlaces(b.Sets); err != nil {
 		return err
 	}
-	var names []string
-	fences := 0
-	for set := range catalog.All() {
-		set.Settle()
-		if n := set.Snapshot().Len(); n > 0 {
-			b.sets, names, fences = append(b.sets, set), append(names, set.Name()), fences+n
-		}
-	}
-	if fences == 0 {
-		return fmt.Errorf("%s has no fences", b.Sets)
-	}
-	b.report.head.Subject = fmt.Sprintf("%d sets, %s fences (%s)", len(names), figure.Count(int64(fences)), strings.Join(names, ", "))
-	b.report.Subject = b.report.head.Subject
+	b.sets, b.report.Subject, b.report.head.Subject = b.places.Sets, b.places.Subject, b.places.Subject
 	return nil
 }
 

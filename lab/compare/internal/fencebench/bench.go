@@ -93,11 +93,7 @@ func (b *Bench) withinProcess(ctx context.Context, s *scene, t harness.Turn) (*m
 	case opSnapshot:
 		return s.fromSnapshot(b.Dir, t.Options)
 	case opEdit, opAlone:
-		m, err := s.edit(ctx, leading, t.Contender.Operation == opAlone, t.Options)
-		if err == nil && m.Latency.Count > 0 {
-			m.Figures[string(harness.Slowest)] = float64(m.Latency.Max.Nanoseconds()) / 1e3
-		}
-		return m, err
+		return s.edit(ctx, leading, t.Contender.Operation == opAlone, t.Options)
 	}
 	x, err := b.index(name)
 	if err != nil {

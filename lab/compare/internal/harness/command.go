@@ -13,6 +13,7 @@ import (
 
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/internal/results"
+	"paddock/lab/process"
 )
 
 // ErrMissed is the outcome of a run under --strict that misses a bar, or fails
@@ -45,7 +46,8 @@ type Program struct {
 	// Describe, if set, returns a line about the measured data, once the flags are known.
 	Describe func() (string, error)
 
-	// Measure takes a turn, see [Runner].
+	// Measure takes one turn. An error that wraps [errors.ErrUnsupported] says that the peer has no
+	// such operation.
 	Measure func(ctx context.Context, t Turn) (*measure.Measurement, error)
 }
 
@@ -83,14 +85,10 @@ func (p *Program) makeDir() (remove func() error, err error) {
 	if p.Dir == nil {
 		return func() error { return nil }, nil
 	}
-	if *p.Dir, err = os.MkdirTemp("", "bench-"); err != nil {
+	if *p.Dir, remove, err = process.TempDir("bench-"); err != nil {
 		return nil, err
 	}
-	remove = func() error { return os.RemoveAll(*p.Dir) }
-	if err := os.Chmod(*p.Dir, 0o755); err != nil {
-		return nil, errors.Join(err, remove())
-	}
-	return remove, nil
+	return remove, os.Chmod(*p.Dir, 0o755)
 }
 
 func (p *Program) parse(args []string, stderr io.Writer) (*options, error) {
@@ -166,10 +164,12 @@ func (p *Program) list(w io.Writer) error {
 
 // compare runs the goals, each with its table as soon as it is done.
 func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []string, stdout, stderr io.Writer) error {
-	runner, err := p.runner(o, stderr)
-	if err != nil {
-		return err
+	if o.profile != "" {
+		if err := os.MkdirAll(o.profile, 0o777); err != nil {
+			return err
+		}
 	}
+	runner := &runner{p, o, stderr}
 	result := &Result{Head: results.NewHead(o.rounds, o.duration, o.warmup)}
 	result.Command = append(strings.Fields(p.Name), args...)
 	if err := result.WriteHeader(stdout); err != nil {
@@ -179,7 +179,7 @@ func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []
 		return err
 	}
 	for _, g := range goals {
-		samples, err := runner.Run(ctx, &g)
+		samples, err := runner.run(ctx, &g)
 		if err != nil {
 			return err
 		}
@@ -203,26 +203,6 @@ func (p *Program) describe(result *Result, stdout io.Writer) (err error) {
 	}
 	_, err = fmt.Fprintln(stdout, result.Subject)
 	return err
-}
-
-func (p *Program) runner(o *options, stderr io.Writer) (*Runner, error) {
-	if o.profile != "" {
-		if err := os.MkdirAll(o.profile, 0o777); err != nil {
-			return nil, err
-		}
-	}
-	runner := &Runner{
-		Rounds:  o.rounds,
-		Profile: o.profile,
-		Options: measure.Options{Warmup: o.warmup, Duration: o.duration},
-		Measure: p.Measure,
-	}
-	if o.progress {
-		runner.Progress = func(g *Goal, round int, c Contender) {
-			fmt.Fprintf(stderr, "%s, round %d of %d: %s\n", g.Name, round+1, o.rounds, c.Name)
-		}
-	}
-	return runner, nil
 }
 
 // conclude writes the files. With --strict a missed bar is an error.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -32,9 +33,7 @@ type Sample struct {
 	ClientCPU CPU                `json:"client_cpu"`
 	ServerCPU CPU                `json:"server_cpu"`
 	Machine   float64            `json:"machine_cpu_us,omitempty"` // all processes and the kernel
-	Timed     int64              `json:"timed,omitempty"`          // how many operations the latencies are of
 	Metrics   map[Metric]float64 `json:"metrics"`
-	Latency   *Latency           `json:"latency_us,omitempty"`
 
 	Unsupported string `json:"unsupported,omitempty"` // why the peer has no such operation
 	Failed      string `json:"failed,omitempty"`
@@ -48,16 +47,6 @@ type CPU struct {
 
 func (c CPU) total() float64 { return c.User + c.System }
 
-// Latency is a distribution in microseconds.
-type Latency struct {
-	Mean float64 `json:"mean"`
-	P50  float64 `json:"p50"`
-	P90  float64 `json:"p90"`
-	P99  float64 `json:"p99"`
-	P999 float64 `json:"p999"`
-	Max  float64 `json:"max"`
-}
-
 // Turn is one contender's turn in a round.
 type Turn struct {
 	Goal      string // its name
@@ -67,36 +56,26 @@ type Turn struct {
 	Profile   string     // the prefix of the names of its CPU profiles; "" for none
 }
 
-// Runner runs goals.
-type Runner struct {
-	Rounds  int
-	Options measure.Options
-
-	// Measure takes one turn. An error that wraps [errors.ErrUnsupported] says
-	// that the peer has no such operation.
-	Measure func(ctx context.Context, t Turn) (*measure.Measurement, error)
-
-	// Profile, if not empty, is the directory for the CPU profiles of both ends of
-	// each measurement, its warm-up included.
-	Profile string
-
-	// Progress, if set, is called before each measurement.
-	Progress func(g *Goal, round int, c Contender)
+// runner runs goals.
+type runner struct {
+	*Program
+	*options
+	stderr io.Writer
 }
 
-// Run runs the rounds of one goal. A contender that fails is a sample that says
-// so; the error is the context's.
-func (r *Runner) Run(ctx context.Context, g *Goal) ([]Sample, error) {
+// run runs the rounds of one goal. A contender that fails is a sample that says so; the error is
+// the context's.
+func (r *runner) run(ctx context.Context, g *Goal) ([]Sample, error) {
 	var samples []Sample
-	rounds := r.Rounds
+	rounds := r.rounds
 	if g.Once {
 		rounds = 1
 	}
 	for round := range rounds {
 		for i := range g.Contenders {
 			c := g.Contenders[(round+i)%len(g.Contenders)]
-			if r.Progress != nil {
-				r.Progress(g, round, c)
+			if r.progress {
+				fmt.Fprintf(r.stderr, "%s, round %d of %d: %s\n", g.Name, round+1, rounds, c.Name)
 			}
 			samples = append(samples, r.sample(ctx, g, round, c))
 			if err := ctx.Err(); err != nil {
@@ -107,15 +86,15 @@ func (r *Runner) Run(ctx context.Context, g *Goal) ([]Sample, error) {
 	return samples, nil
 }
 
-func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sample {
+func (r *runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sample {
 	s := Sample{Goal: g.Name, Round: round, Contender: c.Name, Peer: c.Peer, Operation: c.Operation}
-	t := Turn{Goal: g.Name, Contender: c, Options: r.Options}
+	t := Turn{Goal: g.Name, Contender: c, Options: measure.Options{Warmup: r.warmup, Duration: r.duration}}
 	t.Options.Duration *= time.Duration(max(g.Longer, 1))
 	t.Options.Warmup *= time.Duration(max(g.Longer, 1))
-	if r.Profile != "" {
-		t.Profile = filepath.Join(r.Profile, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
+	if r.profile != "" {
+		t.Profile = filepath.Join(r.profile, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
 	}
-	m, err := r.profiled(ctx, t)
+	m, err := r.measure(ctx, t)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		s.Unsupported = err.Error()
@@ -127,21 +106,18 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	return s
 }
 
-// profiled takes a turn, with a profile of this process if one is wanted.
-func (r *Runner) profiled(ctx context.Context, t Turn) (m *measure.Measurement, err error) {
-	if t.Profile == "" {
-		return r.measure(ctx, t)
+// measure takes a turn, with both processes where the contender wants them, and a profile of this
+// one if it is wanted.
+func (r *runner) measure(ctx context.Context, t Turn) (m *measure.Measurement, err error) {
+	file := ""
+	if t.Profile != "" {
+		file = t.Profile + "-client.pprof"
 	}
-	stop, err := process.Profile(t.Profile + "-client.pprof")
+	stop, err := process.Profile(file)
 	if err != nil {
 		return nil, err
 	}
-	m, err = r.measure(ctx, t)
-	return m, errors.Join(err, stop())
-}
-
-// measure takes a turn, with both processes where the contender wants them.
-func (r *Runner) measure(ctx context.Context, t Turn) (m *measure.Measurement, err error) {
+	defer func() { err = errors.Join(err, stop()) }()
 	if t.Contender.Pin == "" {
 		return r.Measure(ctx, t)
 	}
@@ -162,14 +138,10 @@ func (s *Sample) fill(m *measure.Measurement) {
 	s.ClientCPU = CPU{microseconds(m.Client.User), microseconds(m.Client.System)}
 	s.ServerCPU = CPU{microseconds(m.Server.User), microseconds(m.Server.System)}
 	s.Metrics = map[Metric]float64{OpsPerSecond: ops, BytesPerSecond: bytes}
-	if m.Latency.Count > 0 {
-		l := m.Latency
-		s.Timed = l.Count
-		s.Latency = &Latency{
-			Mean: microseconds(l.Mean), P50: microseconds(l.P50), P90: microseconds(l.P90),
-			P99: microseconds(l.P99), P999: microseconds(l.P999), Max: microseconds(l.Max),
+	if l := m.Latency; l.Count > 0 {
+		for metric, d := range map[Metric]time.Duration{P50: l.P50, P90: l.P90, P99: l.P99, P999: l.P999, Slowest: l.Max} {
+			s.Metrics[metric] = microseconds(d)
 		}
-		s.Metrics[P50], s.Metrics[P99] = s.Latency.P50, s.Latency.P99
 	}
 	if m.Ops > 0 { // where streams run beside the requests, they are in it
 		n := float64(m.Ops)
@@ -178,9 +150,6 @@ func (s *Sample) fill(m *measure.Measurement) {
 	if m.Machine != 0 {
 		s.Machine = microseconds(m.Machine)
 		s.Metrics[MachineCPU] = s.Machine / float64(max(m.Ops, 1))
-		if s.Latency != nil {
-			s.Metrics[P999] = s.Latency.P999
-		}
 	}
 	for name, value := range m.Figures {
 		s.Metrics[Metric(name)] = value

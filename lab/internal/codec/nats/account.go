@@ -1,19 +1,14 @@
 package nats
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
+
+	"paddock/lab/internal/numbers"
 )
 
-const (
-	// maxStreams bounds the publishers that are told apart. Messages of others count
-	// as foreign.
-	maxStreams = 1 << 16
-	// maxHoles bounds the gaps that are kept of one publisher. When there are more, the oldest is
-	// given up: a message that would fill it counts as doubled.
-	maxHoles = 4096
-)
+// maxStreams bounds the publishers that are told apart. Messages of others count as foreign.
+const maxStreams = 1 << 16
 
 // source is a publisher of a run.
 type source struct{ run, publisher uint32 }
@@ -23,16 +18,16 @@ type account struct {
 	delivered atomic.Int64 // different ones
 
 	mu      sync.Mutex // guards the following fields; held for the messages of one read
-	streams map[source]*stream
+	streams map[source]*numbers.Set
 	last    source // of the stream that was used last
-	at      *stream
+	at      *numbers.Set
 	doubled int64
 }
 
-func newAccount() *account { return &account{streams: map[source]*stream{}} }
+func newAccount() *account { return &account{streams: map[source]*numbers.Set{}} }
 
-// of gives the stream of a publisher; nil if there are too many.
-func (a *account) of(from source) *stream {
+// of gives the numbers of a publisher's messages, which begin with 1; nil if there are too many.
+func (a *account) of(from source) *numbers.Set {
 	if a.at != nil && a.last == from {
 		return a.at
 	}
@@ -41,7 +36,7 @@ func (a *account) of(from source) *stream {
 		if len(a.streams) == maxStreams {
 			return nil
 		}
-		s = &stream{next: 1}
+		s = &numbers.Set{}
 		a.streams[from] = s
 	}
 	a.last, a.at = from, s
@@ -51,64 +46,9 @@ func (a *account) of(from source) *stream {
 // gaps returns the number of messages missing between those received.
 func (a *account) gaps() (n int64) {
 	for _, s := range a.streams {
-		for _, h := range s.holes {
-			n += int64(h.to - h.from)
-		}
+		n += int64(s.Spans[len(s.Spans)-1].Last) - s.Count()
 	}
 	return n
-}
-
-// stream is the numbers of one publisher: all below next have come, but for the holes.
-type stream struct {
-	next  uint64
-	holes []hole // in order
-}
-
-// hole is the numbers from one until another.
-type hole struct{ from, to uint64 }
-
-// take enters a number; false if it has been there.
-func (s *stream) take(n uint64) (fresh bool) {
-	switch {
-	case n == s.next:
-		s.next++
-		return true
-	case n > s.next:
-		s.holes = append(s.holes, hole{s.next, n})
-		s.bound()
-		s.next = n + 1
-		return true
-	}
-	i, in := slices.BinarySearchFunc(s.holes, n, func(h hole, n uint64) int {
-		switch {
-		case n < h.from:
-			return 1
-		case n >= h.to:
-			return -1
-		}
-		return 0
-	})
-	if !in {
-		return false
-	}
-	h := s.holes[i]
-	rest := make([]hole, 0, 2)
-	if h.from < n {
-		rest = append(rest, hole{h.from, n})
-	}
-	if n+1 < h.to {
-		rest = append(rest, hole{n + 1, h.to})
-	}
-	s.holes = slices.Replace(s.holes, i, i+1, rest...)
-	s.bound()
-	return true
-}
-
-// bound gives up the oldest hole if there is one too many.
-func (s *stream) bound() {
-	if len(s.holes) > maxHoles {
-		s.holes = slices.Delete(s.holes, 0, 1)
-	}
 }
 
 // order is the greatest number that one listener got of each publisher. It belongs to the

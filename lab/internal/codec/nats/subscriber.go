@@ -75,7 +75,7 @@ func (s *subscriber) take(op *Operation, zero int64, answers *load.Answers) bool
 		return false
 	}
 	s.order.take(from, m.number)
-	if !stream.take(m.number) {
+	if !stream.Add(m.number) {
 		s.account.doubled++
 		return false
 	}

@@ -55,19 +55,12 @@ func TestSizes(t *testing.T) {
 
 // Only the levels of interest are read from the output of a side.
 func TestLevels(t *testing.T) {
-	var l Levels
-	err := l.parse(strings.NewReader(`# HELP go_goroutines Number of goroutines.
-go_goroutines 17
-process_resident_memory_bytes 3.2e+07
-paddock_tunnel_budget_bytes{kind="limit"} 100
-paddock_tunnel_budget_bytes{kind="held"} 40
-paddock_tunnel_backend_conns{state="idle"} 4
-`))
-	if want := (Levels{Goroutines: 17, Resident: 32e6, Bytes: 40, Backends: 4}); err != nil || l != want {
-		t.Errorf("%+v, %v", l, err)
-	}
-	if err := l.parse(strings.NewReader("go_goroutines many\n")); err == nil {
-		t.Error("many goroutines are a number")
+	l := levelsOf(map[string]float64{
+		"go_goroutines": 17, "process_resident_memory_bytes": 32e6, `paddock_tunnel_budget_bytes{kind="limit"}`: 100,
+		`paddock_tunnel_budget_bytes{kind="held"}`: 40, `paddock_tunnel_backend_conns{state="idle"}`: 4,
+	})
+	if want := (Levels{Goroutines: 17, Resident: 32e6, Bytes: 40, Backends: 4}); l != want {
+		t.Errorf("%+v", l)
 	}
 	if l.most(&Levels{Bytes: 50, Goroutines: 3}); l.Bytes != 50 || l.Goroutines != 17 {
 		t.Errorf("%+v", l)

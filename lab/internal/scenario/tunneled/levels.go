@@ -1,14 +1,9 @@
 package tunneled
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"io"
-	"net/http"
-	"strconv"
-	"strings"
-	"time"
+
+	"paddock/lab/process"
 )
 
 // Levels are the levels of a side of the tunnel at a moment, from its /metrics.
@@ -20,29 +15,6 @@ type Levels struct {
 	Queued    float64 // of a server
 	Bytes     float64 // accounted to all of these
 	Backends  float64 // of a client: connections to targets that wait for work
-}
-
-// of is where a metric goes.
-func (l *Levels) of(metric string) *float64 {
-	switch metric {
-	case "go_goroutines":
-		return &l.Goroutines
-	case "process_open_fds":
-		return &l.Descriptors
-	case "process_resident_memory_bytes":
-		return &l.Resident
-	case "paddock_tunnel_inflight", "paddock_tunnel_client_inflight":
-		return &l.Exchanges
-	case "paddock_tunnel_streams":
-		return &l.Streams
-	case "paddock_tunnel_queued":
-		return &l.Queued
-	case `paddock_tunnel_budget_bytes{kind="held"}`, "paddock_tunnel_client_bytes":
-		return &l.Bytes
-	case `paddock_tunnel_backend_conns{state="idle"}`:
-		return &l.Backends
-	}
-	return nil
 }
 
 // most is the larger of each.
@@ -61,9 +33,6 @@ func (s *Sides) Most(o *Sides) {
 	s.Client.most(&o.Client)
 }
 
-// levelsWithin bounds the time of a request for /metrics.
-const levelsWithin = 5 * time.Second
-
 // Levels asks both sides, each over a connection that does not stay. The stand is Watched.
 func (s *Stand) Levels(ctx context.Context) (both Sides, err error) {
 	if both.Server, err = readLevels(ctx, s.serverAdmin); err != nil {
@@ -73,37 +42,18 @@ func (s *Stand) Levels(ctx context.Context) (both Sides, err error) {
 	return both, err
 }
 
-func readLevels(ctx context.Context, admin string) (l Levels, err error) {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: levelsWithin}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/metrics", nil)
-	if err != nil {
-		return l, err
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return l, err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return l, fmt.Errorf("%s: %s", r.URL, answer.Status)
-	}
-	return l, l.parse(answer.Body)
+func readLevels(ctx context.Context, admin string) (Levels, error) {
+	m, err := process.Metrics(ctx, admin)
+	return levelsOf(m), err
 }
 
-// parse reads the text form of Prometheus; a metric that is not told of stays 0.
-func (l *Levels) parse(text io.Reader) error {
-	lines := bufio.NewScanner(text)
-	for lines.Scan() {
-		metric, value, _ := strings.Cut(lines.Text(), " ")
-		to := l.of(metric)
-		if to == nil {
-			continue
-		}
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return fmt.Errorf("%s: %w", metric, err)
-		}
-		*to = v
+// levelsOf takes the levels of a server or a client; the metrics of the other one are not there.
+func levelsOf(m map[string]float64) Levels {
+	return Levels{
+		Goroutines: m["go_goroutines"], Descriptors: m["process_open_fds"], Resident: m["process_resident_memory_bytes"],
+		Exchanges: m["paddock_tunnel_inflight"] + m["paddock_tunnel_client_inflight"],
+		Streams:   m["paddock_tunnel_streams"], Queued: m["paddock_tunnel_queued"],
+		Bytes:    m[`paddock_tunnel_budget_bytes{kind="held"}`] + m["paddock_tunnel_client_bytes"],
+		Backends: m[`paddock_tunnel_backend_conns{state="idle"}`],
 	}
-	return lines.Err()
 }

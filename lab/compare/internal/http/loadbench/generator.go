@@ -93,7 +93,6 @@ func readWrk(stdout string, m *measure.Measurement) error {
 	if err := webload.ReadSummary(stdout, m); err != nil {
 		return fmt.Errorf("wrk: %w", err)
 	}
-	m.Figures[string(harness.P999)], m.Figures[string(harness.P90)] = us(m.Latency.P999), us(m.Latency.P90)
 	return nil
 }
 

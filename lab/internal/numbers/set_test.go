@@ -1,4 +1,4 @@
-package perf
+package numbers
 
 import (
 	"math/rand/v2"
@@ -7,10 +7,10 @@ import (
 )
 
 // The set against a map, in random orders with repeats.
-func TestSeqSet(t *testing.T) {
+func TestSet(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		var s seqSet
+		var s Set
 		have := map[uint64]bool{}
 		var duplicates, disorder int64
 		var highest uint64
@@ -23,16 +23,19 @@ func TestSeqSet(t *testing.T) {
 				disorder++
 			}
 			highest = max(highest, q)
+			had := have[q]
 			have[q] = true
-			s.add(q)
+			if fresh := s.Add(q); fresh != !had {
+				t.Fatalf("seed %d: %d is new: %v", seed, q, fresh)
+			}
 		}
-		if s.duplicates != duplicates || s.disorder != disorder {
-			t.Fatalf("seed %d: %d duplicates, %d out of order; want %d, %d", seed, s.duplicates, s.disorder, duplicates, disorder)
+		if s.Duplicates != duplicates || s.Disorder != disorder {
+			t.Fatalf("seed %d: %d duplicates, %d out of order; want %d, %d", seed, s.Duplicates, s.Disorder, duplicates, disorder)
 		}
 		var got []uint64
-		for i, sp := range s.spans {
-			if sp.First > sp.Last || i > 0 && sp.First <= s.spans[i-1].Last+1 {
-				t.Fatalf("seed %d: spans %v", seed, s.spans)
+		for i, sp := range s.Spans {
+			if sp.First > sp.Last || i > 0 && sp.First <= s.Spans[i-1].Last+1 {
+				t.Fatalf("seed %d: spans %v", seed, s.Spans)
 			}
 			for q := sp.First; q <= sp.Last; q++ {
 				got = append(got, q)
@@ -49,38 +52,19 @@ func TestSeqSet(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %v, want %v", seed, got, want)
 		}
-		n, first := missing([]span{{5, 50}, {60, 120}}, s.spans, 10)
+		n, first := Missing([]Span{{5, 50}, {60, 120}}, s.Spans, 10)
 		if n != int64(len(absent)) || !slices.Equal(first, absent[:min(10, len(absent))]) {
 			t.Fatalf("seed %d: missing %d, %v; want %v", seed, n, first, absent)
 		}
 	}
 }
 
-func TestSeqSetIsBounded(t *testing.T) {
-	var s seqSet
+func TestSetIsBounded(t *testing.T) {
+	var s Set
 	for q := range uint64(2 * maxSpans) {
-		s.add(2*q + 1)
+		s.Add(2*q + 1)
 	}
-	if len(s.spans) != maxSpans || s.overflow != maxSpans {
-		t.Errorf("%d spans, %d not kept", len(s.spans), s.overflow)
-	}
-}
-
-func TestNumbers(t *testing.T) {
-	var n Numbers
-	for i, tc := range []struct {
-		a     Acked
-		again bool
-	}{
-		{acked(1, 0, 2), false},
-		{acked(1, 0, 1), false},
-		{acked(1, 1, 1), false},
-		{acked(2, 0, 1), false},
-		{acked(1, 0, 2), true},
-		{acked(1, 0, 3), false},
-	} {
-		if got := n.Add(tc.a); got != tc.again {
-			t.Errorf("%d: %v is there again: %t", i, tc.a, got)
-		}
+	if len(s.Spans) != maxSpans || s.Overflow != maxSpans {
+		t.Errorf("%d spans, %d not kept", len(s.Spans), s.Overflow)
 	}
 }
