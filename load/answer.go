@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"io"
 )
@@ -33,7 +34,7 @@ func (l *loop) received(c *conn, now int64, in []byte, fresh int) (used int) {
 		c.out = append(c.out, l.answers.Reply...)
 		l.soil(c)
 	}
-	last := l.take(c, now, in)
+	last := l.take(c, now, in) || l.answers.Over
 	switch {
 	case c.state < stateGreeting: // an answer was wrong
 		used = len(in)
@@ -54,6 +55,10 @@ func (l *loop) received(c *conn, now int64, in []byte, fresh int) (used int) {
 
 // firstByte measures the time to the first byte of an answer, where one request waits.
 func (l *loop) firstByte(c *conn, now int64) {
+	if c.mux != nil { // its answers bring the time
+		c.heard = now
+		return
+	}
 	if c.flight.waiting == 0 || c.since != 0 || c.state != stateReady {
 		return
 	}
@@ -68,8 +73,8 @@ func (l *loop) firstByte(c *conn, now int64) {
 func (l *loop) take(c *conn, now int64, in []byte) (last bool) {
 	for i := range l.answers.List {
 		a := &l.answers.List[i]
-		if a.Class != ClassOK && l.answers.Why != "" {
-			l.samples.add(a.Class, l.answers.Why, nil, now)
+		if a.Class != ClassOK && (a.Why != "" || l.answers.Why != "") {
+			l.samples.add(a.Class, cmp.Or(a.Why, l.answers.Why), nil, now)
 		}
 		if a.Match == Untimed {
 			l.count(c, a)
@@ -116,6 +121,9 @@ func (l *loop) complete(c *conn, s *slot, a *Answer, now int64) {
 	l.count(c, a)
 	l.rec.Response.Record(now - s.due)
 	l.rec.Service.Record(now - s.sent)
+	if a.First != 0 {
+		l.rec.FirstByte.Record(a.First - s.sent)
+	}
 	if int(s.target) < len(l.targets) {
 		l.targets[s.target].answered(a.Class, now-s.due)
 	}

@@ -24,6 +24,8 @@ const (
 	ClassClosed            // the connection ended before the answer began
 	ClassParse             // the bytes are no answer of the protocol
 	ClassProtocol          // an answer that was not asked for
+	ClassStream            // the service ended the request alone (RST_STREAM)
+	ClassGoAway            // the service ends the connection and did not take the request (GOAWAY)
 	ClassTimeout           // no answer in time
 	ClassStatus            // an answer that says that it failed: HTTP 400 and above, -ERR
 	ClassBody              // an answer whose body is not the expected one
@@ -34,7 +36,7 @@ const (
 
 var classNames = [Classes]string{
 	"ok", "dns", "connect-refused", "connect-timeout", "connect", "out-of-ports", "out-of-files",
-	"tls", "write", "reset", "eof-mid", "closed", "parse", "protocol", "timeout", "status",
+	"tls", "write", "reset", "eof-mid", "closed", "parse", "protocol", "rst-stream", "goaway", "timeout", "status",
 	"body-mismatch", "shed", "dropped",
 }
 

@@ -1,5 +1,7 @@
 package load
 
+import "net"
+
 // Codec speaks a protocol as its client, without I/O: it makes the bytes of requests, and
 // finds where answers end. It is safe for any number of goroutines.
 type Codec interface {
@@ -43,6 +45,18 @@ type Session interface {
 	End(answers *Answers) error
 }
 
+// Multiplexed is a Session whose requests do not wait for each other: answers come BySlot, in any
+// order, with the times of their first bytes. A request that waits for longer than the plan's
+// timeout is given up alone, unless the connection has been silent for as long. Slots count from 0
+// on each connection, and some may be left out.
+type Multiplexed interface {
+	Session
+	// Room reports whether the service takes one more request on the connection.
+	Room() bool
+	// Cancel gives up the request of a slot, and appends the bytes that tell the service.
+	Cancel(dst []byte, slot uint32) []byte
+}
+
 // Request is one request on its way out.
 type Request struct {
 	// Set by the engine.
@@ -80,6 +94,9 @@ type Answer struct {
 	Status uint16 // the protocol's, 0 if it has none
 	Body   int64  // bytes
 	Last   bool   // the service ends the connection behind it, and says so
+
+	First int64  // ns since the run's start, of a Multiplexed session: when its first bytes came; 0 = none did
+	Why   string // the service's reason of this answer; "" = that of Answers
 }
 
 // Answers collects the answers of one call. The engine takes them from it.
@@ -88,6 +105,7 @@ type Answers struct {
 	List  []Answer
 	Reply []byte // bytes to send at once
 	Why   string // the service's reason, of an answer that is not ClassOK
+	Over  bool   // the connection ends here, and no request is lost by it
 }
 
 // Add appends one answer.
@@ -100,7 +118,7 @@ func (a *Answers) Next() *Answer {
 }
 
 // Reset makes a empty, and keeps its memory.
-func (a *Answers) Reset() { a.List, a.Reply, a.Why = a.List[:0], nil, "" }
+func (a *Answers) Reset() { a.List, a.Reply, a.Why, a.Over = a.List[:0], nil, "", false }
 
 // ListenerThread is a Thread of a protocol whose answers arrive on other connections than their
 // requests: subscribers get the messages that a publisher sends. The plan's listeners are
@@ -120,6 +138,15 @@ type ListenerThread interface {
 	// sent so far. Any thread may call it, at any time; while requests are sent, the number may be
 	// late.
 	Missing() int64
+}
+
+// Opener is a Session that is told of its connection before Greet, as one that proves a secret over
+// TLS has to be. Engine Portable alone tells it.
+type Opener interface {
+	Session
+
+	// Open is called once. It neither reads nor writes. An error ends the connection.
+	Open(nc net.Conn) error
 }
 
 // Batched is a Session that is told before anything is written, so that it can say

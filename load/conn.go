@@ -1,14 +1,18 @@
 package load
 
+import "net"
+
 // conn is one connection of a loop, over its lifetimes: the loop dials again in the same place when
 // a connection ends.
 type conn struct {
 	index   int
 	state   connState
 	session Session
-	batched Batched // the session, if it is one
-	listens int     // which listener of the run it is, from 1; 0 = none
-	fd      int     // of the epoll engine
+	batched Batched     // the session, if it is one
+	mux     Multiplexed // likewise
+	nc      net.Conn    // of engine Portable; nil: of the other one
+	listens int         // which listener of the run it is, from 1; 0 = none
+	fd      int         // of the epoll engine
 
 	flight flight
 	out    []byte // bytes to write
@@ -21,6 +25,7 @@ type conn struct {
 	retryAt int64 // ns; for stateWaiting
 	dialed  int64 // ns; when this lifetime was begun
 	met     int64 // ns; when it was connected
+	heard   int64 // ns; when the last bytes came, of a multiplexed session
 	tcp     int64 // ns; how long TCP took of it, if there is TLS
 	tls     int64 // ns; how long the handshake took; 0 = no TLS
 	refused int   // attempts in a row that have not come to a session that is ready
@@ -41,7 +46,7 @@ const (
 
 // room reports whether one more request may be sent.
 func (c *conn) room() bool {
-	return c.state == stateReady && !c.full && c.listens == 0 && !c.flight.full()
+	return c.state == stateReady && !c.full && c.listens == 0 && !c.flight.full() && (c.mux == nil || c.mux.Room())
 }
 
 // slot is a request under way.
@@ -52,6 +57,7 @@ type slot struct {
 	quiet     bool  // its answers are the listeners'
 	first     bool  // of its connection
 	target    uint16
+	number    uint32 // see Request.Slot
 }
 
 // flight is the requests under way on a connection, in the order in which they were sent.
@@ -62,7 +68,8 @@ type flight struct {
 	slots      []slot // a ring; its length is a power of two
 	head, tail uint32 // of the oldest, and of the next
 	limit      uint32
-	waiting    int // slots that wait
+	waiting    int  // slots that wait
+	mixed      bool // they end in any order: a place is used again as soon as it is free
 }
 
 func newFlight(depth int) flight {
@@ -75,25 +82,49 @@ func newFlight(depth int) flight {
 
 func (f *flight) at(i uint32) *slot { return &f.slots[i&uint32(len(f.slots)-1)] }
 
-func (f *flight) full() bool { return f.tail-f.head >= f.limit }
+func (f *flight) full() bool {
+	if f.mixed {
+		return f.waiting >= int(f.limit)
+	}
+	return f.tail-f.head >= f.limit
+}
+
+// next is the number of the request that is put next.
+func (f *flight) next() uint32 {
+	for f.at(f.tail).waits { // if they are mixed, and half of the places are free then
+		f.tail++
+	}
+	return f.tail
+}
+
+// span is the numbers between which all places with requests are.
+func (f *flight) span() (from, to uint32) {
+	if f.mixed {
+		return 0, uint32(len(f.slots))
+	}
+	return f.head, f.tail
+}
 
 // put adds a request, which the caller describes.
 func (f *flight) put() *slot {
 	s := f.at(f.tail)
-	s.waits, s.silent, s.quiet, s.first = true, false, false, false
+	s.waits, s.silent, s.quiet, s.first, s.number = true, false, false, false, f.tail
 	f.tail++
 	f.waiting++
 	return s
 }
 
 // oldest is the place of the oldest request that waits for an answer.
-func (f *flight) oldest() (uint32, bool) {
-	for i := f.head; i != f.tail; i++ {
-		if s := f.at(i); s.waits && !s.silent {
-			return i, true
+func (f *flight) oldest() (at uint32, found bool) {
+	from, to := f.span()
+	for i := from; i != to; i++ {
+		if s := f.at(i); s.waits && !s.silent && (!found || s.sent < f.at(at).sent) {
+			if at, found = i, true; !f.mixed {
+				break
+			}
 		}
 	}
-	return 0, false
+	return at, found
 }
 
 // takeOldest ends the oldest request that waits for an answer; nil = there is none.
@@ -105,7 +136,7 @@ func (f *flight) takeOldest() *slot {
 }
 
 // valid reports whether a request waits at i.
-func (f *flight) valid(i uint32) bool { return i-f.head < f.tail-f.head && f.at(i).waits }
+func (f *flight) valid(i uint32) bool { return f.at(i).waits && f.at(i).number == i }
 
 // take ends the request at i, which must wait.
 func (f *flight) take(i uint32) *slot {

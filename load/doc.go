@@ -1,8 +1,8 @@
 // Package load makes load on a service and measures how the service responds.
 //
 // A run has three parts. A [Plan] describes the load. A [Codec] speaks the protocol of the
-// service: it makes requests and recognizes answers, without I/O; package http1 has the codec
-// for HTTP/1, and [Raw] is the simplest one. [Run] moves the bytes and returns a [Result].
+// service: it makes requests and recognizes answers, without I/O; packages http1 and http2
+// have those for HTTP, and [Raw] is the simplest one. [Run] moves the bytes and returns a [Result].
 //
 // The load is closed or open. In a closed run each of a number of connections sends its next
 // request when the last one is answered: this measures how much the service can do. In an open run

@@ -104,7 +104,7 @@ func (d *driver) change(at int64) {
 	v := d.rec
 	v.Start, v.Length = time.Duration(d.began), time.Duration(at-d.began)
 	if v.Start < d.plan.Warmup {
-		d.resetTargets()
+		clear(d.targets)
 	}
 	v.InFlight = d.area / float64(max(v.Length, 1))
 	v.Target = d.target(d.began, at)

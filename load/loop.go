@@ -64,10 +64,10 @@ type loop struct {
 	stopped  bool  // nothing more is sent
 	cut      int64 // ns; since when
 	rec      *Interval
-	targets  []Target // of the measured time so far; empty = they are not told apart
-	status   uint16   // of the last answer
-	statuses int64    // answers of it that rec does not have
-	prompt   int64    // sends without any lag, likewise
+	targets  []tally // by the plan's, of the measured time so far; empty = they are not told apart
+	status   uint16  // of the last answer
+	statuses int64   // answers of it that rec does not have
+	prompt   int64   // sends without any lag, likewise
 	samples  samples
 	each     func(*Outcome) // nil = no callback
 	notice   Outcome        // its argument
@@ -81,7 +81,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 		rec: NewInterval(),
 	}
 	l.pauser, _ = l.thread.(Pauser)
-	l.resetTargets()
+	l.targets = make([]tally, len(plan.Targets))
 	if plan.Each != nil {
 		l.each = plan.Each(part)
 	}
@@ -272,7 +272,7 @@ func (l *loop) late(due, now int64) {
 // that c could take.
 func (l *loop) send(c *conn, due, now int64) bool {
 	r := &l.request
-	*r = Request{Number: l.number, Slot: c.flight.tail, Due: due, Sent: now}
+	*r = Request{Number: l.number, Slot: c.flight.next(), Due: due, Sent: now}
 	r.LastHere = c.began+1 == l.plan.PerConn
 	if err := c.session.Request(r); err != nil {
 		l.unmade(c, err, due, now)
@@ -381,7 +381,7 @@ func (l *loop) write(c *conn, now int64) {
 // written ends the requests that have no answer.
 func (l *loop) written(c *conn, now int64) {
 	f := &c.flight
-	for i := f.head; i != f.tail; i++ {
+	for i := f.head; i != f.tail && !f.mixed; i++ {
 		if s := f.at(i); s.waits && s.silent {
 			l.complete(c, f.take(i), &Answer{}, now)
 		}
@@ -430,6 +430,16 @@ func (l *loop) connected(c *conn, now int64, err error) {
 		c.session = l.thread.Session()
 	}
 	c.batched, _ = c.session.(Batched)
+	if c.mux, _ = c.session.(Multiplexed); c.mux != nil {
+		c.flight = newFlight(2 * l.plan.Depth)
+		c.flight.limit, c.flight.mixed, c.heard = uint32(l.plan.Depth), true, now
+	}
+	if opener, ok := c.session.(Opener); ok && c.nc != nil {
+		if err := opener.Open(c.nc); err != nil {
+			l.fail(c, ClassTLS, err.Error(), nil, now)
+			return
+		}
+	}
 	if c.out = c.session.Greet(c.out[:0]); len(c.out) > 0 {
 		l.soil(c)
 	}
@@ -458,7 +468,7 @@ func (l *loop) unanswered(now int64) (u Unanswered) {
 	}
 	for _, c := range l.conns {
 		f := &c.flight
-		for i := f.head; i != f.tail; i++ {
+		for i, to := f.span(); i != to; i++ {
 			if s := f.at(i); s.waits {
 				u.Count++
 				u.Oldest = max(u.Oldest, time.Duration(now-s.due))

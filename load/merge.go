@@ -75,8 +75,12 @@ func (m *Merge) count(v *Interval) {
 
 // End completes the result's Total.
 func (m *Merge) End() {
-	if total := &m.result.Total; total.Length > 0 {
+	total := &m.result.Total
+	if total.Length > 0 {
 		total.InFlight /= float64(total.Length)
+	}
+	if total.TLS == nil && m.plan.Network == "tcp" {
+		total.TCP = total.Connect
 	}
 }
 
@@ -91,6 +95,7 @@ func (r *Result) Join(o *Result, verdict Verdict) {
 	all.merge(&samples{o.Samples})
 	r.Samples = all.list
 	r.PerConn = append(r.PerConn, o.PerConn...)
+	r.joinTargets(o.Targets)
 	m, n := &r.Machine, &o.Machine
 	m.User += n.User
 	m.System += n.System

@@ -121,7 +121,7 @@ func (l *netLoop) handle(e netEvent) {
 		if e.err != nil {
 			delete(l.conns, c)
 		}
-		c.tcp, c.tls = int64(e.tcp), int64(e.tls)
+		c.nc, c.tcp, c.tls = e.c.nc, int64(e.tcp), int64(e.tls)
 		l.d.connected(c, now, e.err)
 	case netReceived:
 		c.rest = append(c.rest, e.in...)

@@ -168,6 +168,8 @@ func (l *loop) notify(c *conn, s *slot, a *Answer, now int64) {
 	}
 	switch {
 	case s.silent:
+	case a.First != 0:
+		e.FirstByte = a.First
 	case c.state == stateReady && c.since != 0:
 		e.FirstByte = c.since
 	case a.Status != 0 || a.Class == ClassOK: // it came whole, behind another's end

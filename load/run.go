@@ -205,10 +205,7 @@ func (r *run) collect() {
 		}
 	}
 	merge.End()
-	total := &r.result.Total
-	if total.DNS = r.dns; r.plan.Network == "tcp" && r.plan.TLS == nil {
-		total.TCP = total.Connect
-	}
+	r.result.Total.DNS = r.dns
 }
 
 // conclude counts the requests still in flight.
@@ -220,7 +217,7 @@ func (r *run) conclude(now int64) {
 		r.result.Unanswered.Unsent += u.Unsent
 		r.result.Unanswered.Oldest = max(r.result.Unanswered.Oldest, u.Oldest)
 		all.merge(&d.samples)
-		r.result.Targets = mergeTargets(r.result.Targets, d.targets)
+		r.result.addTargets(r.plan.Targets, d.targets)
 		for _, c := range d.conns {
 			r.result.PerConn = append(r.result.PerConn, c.done)
 		}

@@ -6,36 +6,49 @@ import "paddock/load/histogram"
 // sent are of none.
 type Target struct {
 	Name     string
-	Done     int64              // answers that were complete
-	Errors   int64              // of these, failures; and requests without an answer
-	Response *histogram.Compact // as Interval.Response
+	Done     int64                // answers that were complete
+	Errors   int64                // of these, failures; and requests without an answer
+	Response *histogram.Histogram // as Interval.Response
 }
 
-func (t *Target) answered(class Class, ns int64) {
-	t.Done++
+// tally is the part of one thread in a Target.
+type tally struct {
+	done, errors int64
+	response     histogram.Compact
+}
+
+func (t *tally) answered(class Class, ns int64) {
+	t.done++
 	if class != ClassOK {
-		t.Errors++
+		t.errors++
 	}
-	t.Response.Record(ns)
+	t.response.Record(ns)
 }
 
-// resetTargets begins the counts of the targets.
-func (l *loop) resetTargets() {
-	l.targets = nil
-	for _, name := range l.plan.Targets {
-		l.targets = append(l.targets, Target{Name: name, Response: &histogram.Compact{}})
+// target returns target i, which comes in their order.
+func (r *Result) target(i int, name string) *Target {
+	if i == len(r.Targets) {
+		r.Targets = append(r.Targets, Target{Name: name, Response: histogram.New()})
+	}
+	return &r.Targets[i]
+}
+
+// addTargets adds the counts of one thread.
+func (r *Result) addTargets(names []string, list []tally) {
+	for i := range list {
+		t := r.target(i, names[i])
+		t.Done += list[i].done
+		t.Errors += list[i].errors
+		list[i].response.AddTo(t.Response)
 	}
 }
 
-// mergeTargets returns the sums of the counts of several threads.
-func mergeTargets(sum, more []Target) []Target {
-	if sum == nil {
-		return more
+// joinTargets adds the counts of one more process of the run.
+func (r *Result) joinTargets(list []Target) {
+	for i, o := range list {
+		t := r.target(i, o.Name)
+		t.Done += o.Done
+		t.Errors += o.Errors
+		t.Response.Add(o.Response)
 	}
-	for i := range more {
-		sum[i].Done += more[i].Done
-		sum[i].Errors += more[i].Errors
-		sum[i].Response.Add(more[i].Response)
-	}
-	return sum
 }

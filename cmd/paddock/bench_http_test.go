@@ -240,6 +240,34 @@ func TestBenchHTTPOverUnixAndTLS(t *testing.T) {
 	}
 }
 
+// HTTP/2 is negotiated over TLS, and a service that does not have it is told apart.
+func TestBenchHTTP2(t *testing.T) {
+	t.Parallel()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) })
+	secure := httptest.NewUnstartedServer(handler)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	defer secure.Close()
+	args := []string{"--insecure", "--http2", "--depth", "5", "-n", "20", "-c", "2", "-q", "--json"}
+	code, stdout, stderr := outcome(t, append(args, secure.URL)...)
+	var d lab.Document
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code > 4 || d.Plan.Driver != "http/2" || d.Totals.Good != 20 || d.Totals.BodyIn != 20*int64(len("HTTP/2.0")) {
+		t.Errorf("code %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	if d.TLS == nil || d.TCP == nil || d.DNS != nil || len(d.Targets) != 0 {
+		t.Errorf("%s", stdout)
+	}
+	old := httptest.NewTLSServer(handler)
+	defer old.Close()
+	if code, stdout, stderr := outcome(t, append(args, old.URL)...); code != 4 || !strings.Contains(stderr, "tls: the service does not offer HTTP/2") {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+	plain := newService(t)
+	if code, stdout, stderr := outcome(t, plain.URL, "--http2", "-d", "50ms", "-c", "1", "-q"); code != 4 || !strings.Contains(stdout, "it answers with HTTP/1") {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+}
+
 // interrupt runs a command that asks the service, sends it a Ctrl-C after ten requests, and returns
 // its output.
 func (s *service) interrupt(t *testing.T, cmd *exec.Cmd) (stdout []byte) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -143,7 +145,7 @@ func (s *killedServer) whatWasSeen(t *testing.T) witnessed {
 	last := map[routine]uint64{}
 	for i := range s.processes {
 		here := map[routine]uint64{}
-		for seen, err := range perf.ReadSeen(s.seen(i)) {
+		for seen, err := range readSeen(s.seen(i)) {
 			if errors.Is(err, os.ErrNotExist) { // killed before it made the file
 				break
 			}
@@ -271,4 +273,34 @@ func failedCalls(t *testing.T, report *perf.Report) map[routine]map[uint64]perf.
 		all[from][f.Seq] = f.Sent
 	}
 	return all
+}
+
+// seenCall is a call that has reached a handler of a server.
+type seenCall struct {
+	Verb string
+	perf.Call
+}
+
+// readSeen yields the calls in the file of --seen in their order, or an error at the end. It leaves
+// out an incomplete line at the end: its handler has done nothing.
+func readSeen(path string) iter.Seq2[seenCall, error] {
+	return func(yield func(seenCall, error) bool) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			yield(seenCall{}, err)
+			return
+		}
+		for line := range strings.Lines(string(text)) {
+			var c seenCall
+			verb := 0
+			if !strings.HasSuffix(line, "\n") {
+				return
+			}
+			_, err := fmt.Sscanf(line, "%d %d %d %d\n", &verb, &c.Run, &c.Lane, &c.Seq)
+			c.Verb = []string{"post", "acked post", "request", "stream"}[min(verb, 3)]
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
 }

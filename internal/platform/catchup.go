@@ -73,7 +73,12 @@ func (p *Platform) catchUp(ctx context.Context, open func() error) error {
 	return errNoWhole
 }
 
-var errNoWhole = errors.New("no snapshot of the cluster can be loaded: wait for the next one, or restore a backup")
+var (
+	errNoWhole = errors.New("no snapshot of the cluster can be loaded: wait for the next one, or restore a backup")
+	// errServers is wrapped where the servers are the cause, and not the directory: another start
+	// helps.
+	errServers = errors.New("the servers of the cluster do not give their state")
+)
 
 // neededSnapshot returns the snapshot that has to be loaded, or nil if the log goes on from the
 // state of this node.
@@ -88,11 +93,11 @@ func (p *Platform) neededSnapshot(ctx context.Context, bad map[string]bool) (*st
 	for begun := time.Now(); ; {
 		kept, err := log.Snapshots(ctx)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errServers, err)
 		}
 		b, err := log.Bounds(ctx)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errServers, err)
 		}
 		known := b.Last
 		if len(kept) > 0 {
@@ -131,10 +136,13 @@ func newestOf(kept []streamlog.Snapshot, b streamlog.Bounds, bad map[string]bool
 // refuseBase refuses a log that goes on from a snapshot, of which there is none.
 func (p *Platform) refuseBase(ctx context.Context) error {
 	on, err := p.member.log.OnSnapshot(ctx)
-	if err == nil && on {
-		err = p.cfg.Failure("cluster.url", errors.New("the log goes on from a snapshot, and there is none: make a cluster of another name, and take the state into it with paddock migrate"))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errServers, err)
+	case on:
+		return p.cfg.Failure("cluster.url", errors.New("the log goes on from a snapshot, and there is none: make a cluster of another name, and take the state into it with paddock migrate"))
 	}
-	return err
+	return nil
 }
 
 // loadSnapshot puts the state of a snapshot in the place of the journal, which no process has open.
@@ -190,6 +198,9 @@ type loading struct {
 
 func (l *loading) Read(b []byte) (int, error) {
 	n, err := l.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", errServers, err)
+	}
 	l.read += uint64(n)
 	if now := time.Now(); now.Sub(l.told) >= progressEvery {
 		l.told = now

@@ -79,7 +79,9 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 		}
 		return p.cfg.Failure("cluster.url", err)
 	}
-	if err := p.catchUp(ctx, open); err != nil {
+	if err := p.catchUp(ctx, open); errors.Is(err, errServers) {
+		return p.cfg.Failure("cluster.url", err)
+	} else if err != nil {
 		return err
 	}
 	m.node, err = cluster.Join(m.ctx, cluster.Options{

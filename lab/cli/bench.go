@@ -37,6 +37,7 @@ type Bench struct {
 	Tunnel    tunnelCmd    `cmd:"" help:"Measure the reverse tunnel with the loads of go-http-tunnel's benchmark."`
 	Spike     spikeCmd     `cmd:"" help:"Make the load spike of go-http-tunnel's benchmark on a service."`
 	Pressure  pressureCmd  `cmd:"" help:"Make the constant pressure of go-http-tunnel's benchmark on a service."`
+	Worker    workerCmd    `cmd:"" help:"Make load for \"paddock bench http --workers\" of another machine."`
 	Origins   originsCmd   `cmd:"" help:"Make the tables of five original benchmark documents again, beside the programs that they measured."`
 	Responder responderCmd `cmd:"" help:"Serve HTTP with response times that are known, to hold load generators against."`
 }

@@ -116,41 +116,56 @@ func directory(dir string) (string, error) {
 }
 
 // Run measures and prints the report.
-func (b *durableCmd) Run(ctx context.Context, c *Console) (err error) {
+func (b *durableCmd) Run(ctx context.Context, c *Console) error {
 	if err := b.check(); err != nil {
 		return usageError(err)
 	}
-	program, err := os.Executable()
-	if err != nil {
+	o := durable.Options{
+		Rounds: b.Rounds, Duration: b.Duration, Objects: b.Objects, Conns: b.Conns,
+		Batch: b.Batch, Window: b.Window, Recovery: b.Recover, Bus: b.Bus, Peer: b.Peer, Profile: b.Profile,
+	}
+	if len(b.Recover) == 1 && b.Recover[0] == 0 {
+		o.Recovery = nil
+	}
+	return c.onPlatforms(ctx, b.Sets, b.Dir, b.Quiet, func(ctx context.Context, at surroundings) error {
+		o.Program, o.Dir, o.Sets, o.Progress = at.program, at.dir, at.sets, at.progress
+		report, err := durable.Run(ctx, o)
+		if len(report.Feeds) > 0 {
+			err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
+		}
+		return err
+	})
+}
+
+// surroundings are what a measurement of platforms needs.
+type surroundings struct {
+	program   string // that has the command up
+	dir, sets string
+	progress  io.Writer
+}
+
+// onPlatforms calls measure with a context that ends with an interrupt. sets "" is the simulated
+// city, and dir "" the user's cache.
+func (c *Console) onPlatforms(ctx context.Context, sets, dir string, quiet bool, measure func(context.Context, surroundings) error) (err error) {
+	at := surroundings{progress: c.Stderr}
+	if quiet {
+		at.progress = io.Discard
+	}
+	if at.program, err = os.Executable(); err != nil {
 		return err
 	}
-	dir, err := directory(b.Dir)
-	if err != nil {
+	if at.dir, err = directory(dir); err != nil {
 		return err
 	}
-	sets, remove, err := townUnless(b.Sets)
-	if err != nil {
+	var remove func() error
+	if at.sets, remove, err = townUnless(sets); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	ctx, release := interruptible(ctx)
 	defer release()
 	defer context.AfterFunc(ctx, release)() // a second signal ends the process
-
-	o := durable.Options{
-		Program: program, Dir: dir, Sets: sets, Rounds: b.Rounds, Duration: b.Duration, Objects: b.Objects, Conns: b.Conns,
-		Batch: b.Batch, Window: b.Window, Recovery: b.Recover, Bus: b.Bus, Peer: b.Peer, Profile: b.Profile, Progress: c.Stderr,
-	}
-	if b.Quiet {
-		o.Progress = io.Discard
-	}
-	if len(b.Recover) == 1 && b.Recover[0] == 0 {
-		o.Recovery = nil
-	}
-	report, err := durable.Run(ctx, o)
-	if len(report.Feeds) > 0 {
-		err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
-	}
+	err = measure(ctx, at)
 	if ctx.Err() != nil {
 		return interruptedError(errors.New("interrupted"))
 	}

@@ -179,11 +179,10 @@ func (b *fenceCmd) overWire(address string, corpus *gofence.Corpus) (*loadRun, e
 		return nil, err
 	}
 	run.begin = func(ctx context.Context, p *load.Plan) (err error) {
-		codec.Login, err = enter(ctx, p, "paddock-bench", b.Token, func(ctx context.Context, conn *wire.Conn) error {
+		return enter(ctx, p, codec, "paddock-bench", b.Token, func(ctx context.Context, conn *wire.Conn) error {
 			_, err := conn.Call(ctx, searchKind, bodies[0])
 			return err
 		})
-		return err
 	}
 	return run, nil
 }

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"paddock/internal/process/version"
+	"paddock/lab/internal/distributed"
 	"paddock/lab/internal/runfile"
 	"paddock/load"
 	"paddock/load/http1"
+	"paddock/load/http2"
 )
 
-// httpCmd measures a service that speaks HTTP/1. docs/guides/bench-http.md is its
+// httpCmd measures a service that speaks HTTP/1 or HTTP/2. docs/guides/bench-http.md is its
 // guide.
 type httpCmd struct {
 	URLs []string `arg:"" name:"url" help:"What to ask for; http:// may be left out. It may have placeholders: {{seq}}, {{rand 1 100}}, {{uuid}}, {{line FILE}}. Several of one service are asked for in turns."`
@@ -31,6 +33,7 @@ type httpCmd struct {
 	Targets  string   `type:"path" placeholder:"FILE" help:"Requests in the form of vegeta, sent in turns; all of the service of URL."`
 	Status   string   `placeholder:"LIST" help:"Statuses that count as good, such as 2xx,304 (default all below 400)."`
 
+	HTTP2    bool   `name:"http2" help:"Speak HTTP/2: as negotiated over https, at once over http. --depth is the number of streams of a connection."`
 	Unix     string `type:"path" placeholder:"PATH" help:"Connect to this unix socket, whatever the host of URL."`
 	Insecure bool   `help:"Do not check the service's certificate."`
 	CACert   string `name:"cacert" type:"path" placeholder:"FILE" help:"Certificates to trust instead of the system's (PEM)."`
@@ -39,7 +42,8 @@ type httpCmd struct {
 
 	Z time.Duration `name:"z" short:"z" placeholder:"DURATION" help:"The same as -d, as hey has it."`
 
-	loadFlags `embed:""`
+	workersFlags `embed:""`
+	loadFlags    `embed:""`
 }
 
 // Help describes the two kinds of load and the exit codes.
@@ -50,7 +54,8 @@ Exit codes: 0 the objectives held, 1 a failure of this side, 2 usage, 3 an objec
 
     paddock bench http http://127.0.0.1:8080/ -c 50 -d 30s
     paddock bench http http://127.0.0.1:8080/ --rate "poisson 2000/s" --slo "p99<50ms,err<0.1%,rate>=0.99*target" --out DIR
-    paddock bench http http://127.0.0.1:8080/v1/positions --bodies positions.ndjson -H "Content-Type: application/json"`
+    paddock bench http http://127.0.0.1:8080/v1/positions --bodies positions.ndjson -H "Content-Type: application/json"
+    paddock bench http http://10.0.0.5:8080/ --rate 20000/s --workers 2 --bus nats://bench:SECRET@10.0.0.1:4222`
 }
 
 // Run makes the run and prints its report.
@@ -67,22 +72,25 @@ func (b *httpCmd) Run(ctx context.Context, c *Console) error {
 	if err != nil {
 		return usageError(err)
 	}
-	requests, err := b.requests(c, &plan)
+	job, err := b.requests(c, &plan)
 	if err != nil {
 		return usageError(err)
 	}
-	codec := &http1.Codec{Requests: requests}
-	if b.Status != "" {
-		if codec.Good, err = http1.ParseStatuses(b.Status); err != nil {
-			return usagef("--status: %w", err)
-		}
+	if plan.Codec, err = job.Codec(job.ReadFile); err != nil {
+		return usageError(err)
 	}
-	plan.Codec = codec
 	run, err := b.prepare(b.method()+" "+runfile.Redact([]string{b.URL})[0], plan)
 	if err != nil {
 		return err
 	}
-	return run.run(ctx, c)
+	if b.Workers == 0 {
+		if b.Bus != (distributed.Bus{}) {
+			return usagef("--bus is about --workers")
+		}
+		return run.run(ctx, c)
+	}
+	run.plan.Targets = nil // workers do not tell them apart
+	return b.fromWorkers(ctx, c, run, job)
 }
 
 // target is a plan that says where the service is.
@@ -110,6 +118,9 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 		return nil, err
 	}
 	config := &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, InsecureSkipVerify: b.Insecure} //nolint:gosec // as the flag says
+	if b.HTTP2 {
+		http2.Negotiate(config)
+	}
 	if b.CACert != "" {
 		text, err := os.ReadFile(b.CACert)
 		if err != nil {
@@ -133,8 +144,9 @@ func (b *httpCmd) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// requests makes the requests to send, and names their targets in the plan.
-func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) {
+// requests returns the requests to send, and what else a worker needs for them. It names their
+// targets in the plan.
+func (b *httpCmd) requests(c *Console, plan *load.Plan) (*distributed.Job, error) {
 	given := 0
 	for _, is := range []bool{b.Body != nil, b.BodyFile != "", b.Bodies != "", b.Targets != ""} {
 		if is {
@@ -155,33 +167,31 @@ func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) 
 		}
 		r.Header = append(r.Header, field)
 	}
-	arena := &http1.Arena{}
+	job := &distributed.Job{Plan: load.Plan{Seed: b.Seed}, Good: b.Status, Insecure: b.Insecure, HTTP2: b.HTTP2}
 	switch {
 	case b.Bodies != "":
 		bodies, err := readBodies(c, b.Bodies)
 		if err != nil {
 			return nil, fmt.Errorf("--bodies: %s: %w", b.Bodies, err)
 		}
-		return arena, arena.AddBodies(r, bodies.List)
+		job.Bodies = bodies.List
 	case b.BodyFile != "":
 		body, err := os.ReadFile(b.BodyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--body-file: %w", err)
 		}
-		return arena, arena.AddBodies(r, [][]byte{body})
+		job.Bodies = [][]byte{body}
 	case b.Targets != "":
 		list, err := b.targets(r)
 		if err != nil {
 			return nil, err
 		}
-		return b.compile(list, plan)
+		job.Requests = list
+		plan.Targets, _ = http1.TargetNames(list)
+		return job, nil
 	case b.Body != nil:
 		r.Body = []byte(*b.Body)
 	}
-	if len(b.URLs) == 1 {
-		return http1.Compile([]http1.Request{r}, os.ReadFile, b.Seed)
-	}
-	var list []http1.Request
 	for _, r.URL = range b.URLs {
 		to, secure, err := http1.Endpoint(r.URL)
 		if err != nil {
@@ -190,15 +200,12 @@ func (b *httpCmd) requests(c *Console, plan *load.Plan) (http1.Requests, error) 
 		if to != plan.Address && b.Unix == "" || secure != (plan.TLS != nil) {
 			return nil, fmt.Errorf("%s is not of the service of %s: a run has one", r.URL, b.URL)
 		}
-		list = append(list, r)
+		job.Requests = append(job.Requests, r)
 	}
-	return b.compile(list, plan)
-}
-
-// compile prepares requests whose targets are told apart.
-func (b *httpCmd) compile(list []http1.Request, plan *load.Plan) (http1.Requests, error) {
-	plan.Targets, _ = http1.TargetNames(list)
-	return http1.Compile(list, os.ReadFile, b.Seed)
+	if len(b.URLs) > 1 {
+		plan.Targets, _ = http1.TargetNames(job.Requests)
+	}
+	return job, nil
 }
 
 // readBodies reads a file of bodies, and warns of carriage returns in it.

@@ -70,6 +70,8 @@ type loadRun struct {
 	// report. The error of account is a promise that was broken.
 	begin   func(context.Context, *load.Plan) error
 	account func(*report.Run) error
+	// elsewhere makes the run with other processes; nil = load.Run makes it in this one.
+	elsewhere func(context.Context, load.Observer) (*load.Result, error)
 }
 
 // prepare turns the flags into a plan. codec and where it goes are the caller's. Every
@@ -219,7 +221,13 @@ func (r *loadRun) once(ctx context.Context, c *Console, release func(), dir stri
 		release() // a second signal ends the process
 		say(fmt.Sprintf("interrupted: waiting up to %v for answers; once more ends it at once", r.plan.Grace))
 	})()
-	result, err := load.Run(ctx, r.plan, observers)
+	var result *load.Result
+	var err error
+	if r.elsewhere != nil {
+		result, err = r.elsewhere(ctx, observers)
+	} else {
+		result, err = load.Run(ctx, r.plan, observers)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, interruptedError(errors.New("interrupted before anything was measured"))

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -81,7 +79,7 @@ func (b *sizingCmd) check() error {
 }
 
 // Run measures and prints the report.
-func (b *sizingCmd) Run(ctx context.Context, c *Console) (err error) {
+func (b *sizingCmd) Run(ctx context.Context, c *Console) error {
 	if err := b.check(); err != nil {
 		return usageError(err)
 	}
@@ -89,36 +87,16 @@ func (b *sizingCmd) Run(ctx context.Context, c *Console) (err error) {
 	if err != nil {
 		return usagef("--door: %w", err)
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	dir, err := directory(b.Dir)
-	if err != nil {
-		return err
-	}
-	sets, remove, err := townUnless(b.Sets)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	ctx, release := interruptible(ctx)
-	defer release()
-	defer context.AfterFunc(ctx, release)() // a second signal ends the process
-
 	o := sizing.Options{
-		Program: program, Dir: dir, Sets: sets, Vehicles: b.Vehicles, Every: b.Every, Doors: ways, Duration: b.Duration,
-		Subscribers: slices.DeleteFunc(slices.Clone(b.Subscribers), func(n int) bool { return n == 0 }), Day: b.Day, Progress: c.Stderr,
+		Vehicles: b.Vehicles, Every: b.Every, Doors: ways, Duration: b.Duration,
+		Subscribers: slices.DeleteFunc(slices.Clone(b.Subscribers), func(n int) bool { return n == 0 }), Day: b.Day,
 	}
-	if b.Quiet {
-		o.Progress = io.Discard
-	}
-	report, err := sizing.Run(ctx, o)
-	if len(report.Cells) > 0 {
-		err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
-	}
-	if ctx.Err() != nil {
-		return interruptedError(errors.New("interrupted"))
-	}
-	return err
+	return c.onPlatforms(ctx, b.Sets, b.Dir, b.Quiet, func(ctx context.Context, at surroundings) error {
+		o.Program, o.Dir, o.Sets, o.Progress = at.program, at.dir, at.sets, at.progress
+		report, err := sizing.Run(ctx, o)
+		if len(report.Cells) > 0 {
+			err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
+		}
+		return err
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -128,47 +127,29 @@ func (b *trackCmd) doors() (all []doors.Door, inProcess bool, err error) {
 }
 
 // Run measures and prints the report.
-func (b *trackCmd) Run(ctx context.Context, c *Console) (err error) {
+func (b *trackCmd) Run(ctx context.Context, c *Console) error {
 	if err := b.check(); err != nil {
 		return usageError(err)
 	}
-	sets, remove, err := townUnless(b.Sets)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
 	all, inProcess, _ := b.doors() // checked
-	dir, program := "", ""
-	if len(all) > 0 && b.File == "" {
-		if dir, err = directory(b.Dir); err != nil {
-			return err
-		}
-		if program, err = os.Executable(); err != nil {
-			return err
-		}
-	}
-	ctx, release := interruptible(ctx)
-	defer release()
-	defer context.AfterFunc(ctx, release)() // a second signal ends the process
-
 	o := tracking.Options{
-		Sets: sets, Policies: b.Policy, Noise: b.Noise, Vehicles: b.Vehicles, Parked: b.Parked, Every: b.Every,
-		Objects: b.Objects, Rounds: b.Rounds, Duration: b.Duration, Rules: b.Rules, File: b.File, Progress: c.Stderr,
-		InProcess: inProcess, Doors: all, Program: program, Dir: dir, Volatile: b.NoJournal, Conns: b.Conns, Batch: b.Batch, Window: b.Window,
-		Peer: b.Peer,
+		Policies: b.Policy, Noise: b.Noise, Vehicles: b.Vehicles, Parked: b.Parked, Every: b.Every,
+		Objects: b.Objects, Rounds: b.Rounds, Duration: b.Duration, Rules: b.Rules, File: b.File,
+		InProcess: inProcess, Doors: all, Volatile: b.NoJournal, Conns: b.Conns, Batch: b.Batch, Window: b.Window, Peer: b.Peer,
 	}
-	if b.Quiet {
-		o.Progress = io.Discard
+	dir := b.Dir
+	if len(all) == 0 || b.File != "" {
+		dir = os.TempDir() // nothing is written there
 	}
-	report, err := tracking.Run(ctx, o)
-	if report.Subject != "" {
-		err = errors.Join(err, c.print(report, b.JSON))
-		if b.Summary != "" {
-			err = errors.Join(err, writeSummary(b.Summary, report.Summary()))
+	return c.onPlatforms(ctx, b.Sets, dir, b.Quiet, func(ctx context.Context, at surroundings) error {
+		o.Program, o.Dir, o.Sets, o.Progress = at.program, at.dir, at.sets, at.progress
+		report, err := tracking.Run(ctx, o)
+		if report.Subject != "" {
+			err = errors.Join(err, c.print(report, b.JSON))
+			if b.Summary != "" {
+				err = errors.Join(err, writeSummary(b.Summary, report.Summary()))
+			}
 		}
-	}
-	if ctx.Err() != nil {
-		return interruptedError(errors.New("interrupted"))
-	}
-	return err
+		return err
+	})
 }

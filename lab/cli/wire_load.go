@@ -46,11 +46,10 @@ func (b *wireCmd) makeLoad(ctx context.Context, c *Console) (err error) {
 		return usageError(err)
 	}
 	run.begin = func(ctx context.Context, p *load.Plan) (err error) {
-		codec.Login, err = enter(ctx, p, perf.TokenID, b.Token, func(ctx context.Context, conn *wire.Conn) error {
+		return enter(ctx, p, codec, perf.TokenID, b.Token, func(ctx context.Context, conn *wire.Conn) error {
 			_, err := conn.Call(ctx, perf.KindRequest, nil)
 			return err
 		})
-		return err
 	}
 	stopProfile, err := process.Profile(b.Profile)
 	if err != nil {
@@ -73,8 +72,6 @@ func (b *wireCmd) codec() (*wirecodec.Codec, error) {
 		return nil, errors.New("--count, --routines, --batchsize and --sample are about runs by --count; -n, -c and --depth go with --rate and -d")
 	case b.Floor || b.Reconnect || b.Session != "" || b.Journal != "":
 		return nil, errors.New("--floor, --reconnect, --session and --journal are about runs by --count")
-	case b.Token != "" && b.TLS:
-		return nil, errors.New("--token over TLS is proved for each connection by itself, which runs by --count alone can do")
 	}
 	codec := &wirecodec.Codec{Bodies: [][]byte{bytes.Repeat([]byte{'a'}, o.Payload)}, Messages: o.Stream, Depth: b.Depth}
 	switch o.Do {
@@ -90,15 +87,17 @@ func (b *wireCmd) codec() (*wirecodec.Codec, error) {
 	return codec, codec.Check()
 }
 
-// enter proves a token, if there is one, and that the server lets us in and answers: its
-// HELLO does not say that it likes ours.
-func enter(ctx context.Context, p *load.Plan, id, token string, ask func(context.Context, *wire.Conn) error) (auth *wire.Auth, err error) {
+// enter has the codec prove a token, if there is one, and makes sure that the server lets us in and
+// answers: its HELLO does not say that it likes ours.
+func enter(ctx context.Context, p *load.Plan, codec *wirecodec.Codec, id, token string, ask func(context.Context, *wire.Conn) error) (err error) {
 	config := &wire.Config{TLS: p.TLS}
 	if token != "" {
-		if auth, err = wirecodec.TokenLogin(p.Network, p.Address, id, token); err != nil {
-			return nil, unmeasuredError(err)
-		}
 		config.Auth = wire.TokenAuth(id, []byte(token))
+		if p.TLS != nil {
+			codec.Prove = config.Auth
+		} else if codec.Login, err = wirecodec.TokenLogin(p.Network, p.Address, id, token); err != nil {
+			return unmeasuredError(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, serverStart)
 	defer cancel()
@@ -107,7 +106,7 @@ func enter(ctx context.Context, p *load.Plan, id, token string, ask func(context
 		err = errors.Join(ask(ctx, conn), conn.Close())
 	}
 	if err != nil {
-		return nil, unmeasuredError(err)
+		return unmeasuredError(err)
 	}
-	return auth, nil
+	return nil
 }

@@ -45,7 +45,7 @@ func withFloor[T any](ctx context.Context, ask place, mode byte, series func(*ne
 	defer nc.Close()
 	defer context.AfterFunc(ctx, func() { _ = nc.Close() })()
 	_ = nc.SetDeadline(time.Now().Add(floorRuns))
-	if _, err = nc.Write(append([]byte{mode}, at.Secret...)); err != nil {
+	if _, err = nc.Write([]byte{mode}); err != nil {
 		return result, err
 	}
 	return series(nc.(*net.TCPConn))

@@ -1,11 +1,7 @@
 package perf
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"sync"
@@ -16,12 +12,6 @@ type Call struct {
 	Run  uint64 // random, one of each run
 	Lane uint32 // of one routine: see Report.Lane
 	Seq  uint64 // among the calls of its routine and verb, from 1
-}
-
-// Seen is a call that has reached a handler.
-type Seen struct {
-	Verb string // as FailedCall has it
-	Call
 }
 
 // witness writes down which verified bodies have reached a handler, before that
@@ -77,39 +67,4 @@ func (w *witness) close() error {
 		return nil
 	}
 	return w.file.Close()
-}
-
-// ReadSeen yields the records of the file of ServerOptions.Seen in their order; or an error, at the
-// end. It leaves out an incomplete line at the end: its handler has done nothing.
-func ReadSeen(path string) iter.Seq2[Seen, error] {
-	return func(yield func(Seen, error) bool) {
-		f, err := os.Open(path)
-		if err != nil {
-			yield(Seen{}, err)
-			return
-		}
-		defer f.Close()
-		for in := bufio.NewReader(f); ; {
-			line, err := in.ReadSlice('\n')
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			var s Seen
-			var c class
-			if err == nil {
-				_, err = fmt.Fscanf(bytes.NewReader(line), "%d %d %d %d\n", &c, &s.Run, &s.Lane, &s.Seq)
-			}
-			if err == nil && c >= classes {
-				err = fmt.Errorf("no verb has the number %d", c)
-			}
-			if err != nil {
-				yield(Seen{}, fmt.Errorf("%s: %w", path, err))
-				return
-			}
-			s.Verb = classNames[c]
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
 }

@@ -1,6 +1,12 @@
 package perf
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +64,48 @@ func TestSeen(t *testing.T) {
 		for s, err := range ReadSeen(path) {
 			if err == nil {
 				t.Errorf("%q was taken for %v", line, s)
+			}
+		}
+	}
+}
+
+// Seen is a call that has reached a handler.
+type Seen struct {
+	Verb string // as FailedCall has it
+	Call
+}
+
+// ReadSeen yields the records of the file of ServerOptions.Seen in their order, as the tests that
+// kill processes read them; or an error, at the end. It leaves out an incomplete line at the end:
+// its handler has done nothing.
+func ReadSeen(path string) iter.Seq2[Seen, error] {
+	return func(yield func(Seen, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(Seen{}, err)
+			return
+		}
+		defer f.Close()
+		for in := bufio.NewReader(f); ; {
+			line, err := in.ReadSlice('\n')
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var s Seen
+			var c class
+			if err == nil {
+				_, err = fmt.Fscanf(bytes.NewReader(line), "%d %d %d %d\n", &c, &s.Run, &s.Lane, &s.Seq)
+			}
+			if err == nil && c >= classes {
+				err = fmt.Errorf("no verb has the number %d", c)
+			}
+			if err != nil {
+				yield(Seen{}, fmt.Errorf("%s: %w", path, err))
+				return
+			}
+			s.Verb = classNames[c]
+			if !yield(s, nil) {
+				return
 			}
 		}
 	}

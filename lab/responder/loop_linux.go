@@ -3,6 +3,7 @@ package responder
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"runtime"
@@ -16,7 +17,6 @@ import (
 )
 
 const (
-	backlog   = 4096
 	maxEvents = 256
 	// longest is the longest wait for events: the collector, which stops the world, is
 	// never held up for longer.
@@ -75,23 +75,21 @@ func (s *Service) run(l *loop) {
 
 // open listens, and gives the address.
 func (l *loop) open(at netip.AddrPort) (addr string, err error) {
-	family, to := unix.AF_INET, unix.Sockaddr(&unix.SockaddrInet4{Port: int(at.Port())})
-	if at.Addr().Is4() {
-		to.(*unix.SockaddrInet4).Addr = at.Addr().As4()
-	} else {
-		family, to = unix.AF_INET6, &unix.SockaddrInet6{Port: int(at.Port()), Addr: at.Addr().As16()}
+	ln, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
+	if err != nil {
+		return "", err
 	}
-	if l.listener, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0); err != nil {
-		return "", os.NewSyscallError("socket", err)
+	defer ln.Close()
+	raw, err := ln.SyscallConn()
+	if err != nil {
+		return "", err
 	}
-	_ = unix.SetsockoptInt(l.listener, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	var failed error
+	err = raw.Control(func(fd uintptr) { l.listener, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }) // which does not block
+	if err := errors.Join(err, failed); err != nil {
+		return "", err
+	}
 	_ = unix.SetsockoptInt(l.listener, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // of its connections too
-	if err := unix.Bind(l.listener, to); err != nil {
-		return "", os.NewSyscallError("bind", err)
-	}
-	if err := unix.Listen(l.listener, backlog); err != nil {
-		return "", os.NewSyscallError("listen", err)
-	}
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return "", os.NewSyscallError("epoll_create1", err)
 	}
@@ -103,18 +101,7 @@ func (l *loop) open(at netip.AddrPort) (addr string, err error) {
 			return "", os.NewSyscallError("epoll_ctl", err)
 		}
 	}
-	bound, err := unix.Getsockname(l.listener)
-	if err != nil {
-		return "", os.NewSyscallError("getsockname", err)
-	}
-	port := 0
-	switch b := bound.(type) {
-	case *unix.SockaddrInet4:
-		port = b.Port
-	case *unix.SockaddrInet6:
-		port = b.Port
-	}
-	return netip.AddrPortFrom(at.Addr(), uint16(port)).String(), nil
+	return ln.Addr().String(), nil
 }
 
 func (l *loop) watch(op, fd int, events uint32) error {

@@ -10,7 +10,7 @@ import (
 // and it takes no memory for a duration of a doubling that it has.
 func TestCompact(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	want, sum := New(), &Compact{}
+	want, sum := New(), New()
 	for range 3 {
 		part := &Compact{}
 		for range 10_000 {
@@ -18,20 +18,24 @@ func TestCompact(t *testing.T) {
 			want.Record(ns)
 			part.Record(ns)
 		}
-		sum.Add(part)
+		part.AddTo(sum)
 	}
+	c := &Compact{}
 	for _, ns := range []int64{-5, int64(Max), int64(Max) + 1} {
 		want.Record(ns)
-		sum.Record(ns)
+		c.Record(ns)
 	}
-	sum.Add(&Compact{})
-	if got := sum.Histogram(); !got.Equal(want) || got.Count() != want.Count() {
+	c.AddTo(sum)
+	new(Compact).AddTo(sum)
+	if got := sum; !got.Equal(want) || got.Count() != want.Count() {
 		t.Errorf("%d from %v to %v, not %d from %v to %v", got.Count(), got.Min(), got.Max(), want.Count(), want.Min(), want.Max())
 	}
-	if n := testing.AllocsPerRun(100, func() { sum.Record(int64(time.Millisecond)) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { c.Record(int64(time.Millisecond)) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if got := new(Compact).Histogram(); !got.Equal(New()) {
+	got, none := New(), New()
+	new(Compact).AddTo(got)
+	if !got.Equal(none) {
 		t.Error("nothing is not nothing")
 	}
 }

@@ -69,7 +69,7 @@ func TestTargets(t *testing.T) {
 			}
 			want[of[3]] = 0 // they have no answer
 			for i, got := range r.Targets {
-				times := got.Response.Histogram()
+				times := got.Response
 				if got.Name != names[i] || got.Done != want[i] || got.Errors != errors[i] || int64(times.Count()) != max(want[i], errors[i]) {
 					t.Errorf("%s: %d answers, %d errors, %d times", got.Name, got.Done, got.Errors, times.Count())
 				}
@@ -92,7 +92,7 @@ func TestTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Targets[0]; got.Done != r.Total.Done || got.Errors != r.Total.Errors() || !got.Response.Histogram().Equal(r.Total.Response) {
+	if got := r.Targets[0]; got.Done != r.Total.Done || got.Errors != r.Total.Errors() || !got.Response.Equal(r.Total.Response) {
 		t.Errorf("%d answers of %d", got.Done, r.Total.Done)
 	}
 }

@@ -208,7 +208,7 @@ func (s *session) complete(answers *load.Answers) {
 
 // classOf is the class of a complete answer.
 func (s *session) classOf(status uint16) load.Class {
-	if s.codec.Good.good(status) {
+	if s.codec.Good.Good(status) {
 		return load.ClassOK
 	}
 	return load.ClassStatus

@@ -9,8 +9,8 @@ import (
 // Statuses is a set of statuses.
 type Statuses [1000]bool
 
-// good reports whether an answer with a status did not fail.
-func (s *Statuses) good(status uint16) bool {
+// Good reports whether an answer with a status did not fail. A nil set has those below 400.
+func (s *Statuses) Good(status uint16) bool {
 	if s == nil {
 		return status < 400
 	}

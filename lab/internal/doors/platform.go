@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -174,6 +175,46 @@ func (p *Platform) Read(ctx context.Context) (r Reading, err error) {
 	use, err := process.Read(p.Pid())
 	r.CPU, r.Written, r.Resident = use.CPU, use.Written, use.Resident
 	return r, err
+}
+
+// Measure sends positions, and returns the figures with what the counters have grown by meanwhile;
+// Resident is that of the end. The platform must have accepted the positions that it acknowledged.
+func (p *Platform) Measure(ctx context.Context, send func(context.Context) (Window, error)) (w Window, grown Reading, err error) {
+	before, err := p.Read(ctx)
+	if err != nil {
+		return w, grown, err
+	}
+	if w, err = send(ctx); err != nil {
+		return w, grown, err
+	}
+	after, err := p.Read(ctx)
+	if err != nil {
+		return w, grown, err
+	}
+	grown = Reading{
+		Accepted: after.Accepted - before.Accepted, Events: after.Events - before.Events, Records: after.Records - before.Records,
+		Appending: after.Appending - before.Appending, CPU: after.CPU - before.CPU, Written: after.Written - before.Written, Resident: after.Resident,
+	}
+	if grown.Accepted != w.Positions {
+		err = fmt.Errorf("%d positions were acknowledged, and %d accepted", w.Positions, grown.Accepted)
+	}
+	return w, grown, err
+}
+
+// Files returns the number and the bytes of the files below a directory.
+func Files(dir string) (files int, bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			files++
+			bytes += info.Size()
+		}
+		return err
+	})
+	return files, bytes, err
 }
 
 // client makes the few requests that are not measured one by one, each over a connection of its

@@ -124,23 +124,13 @@ func (m *mode) measure(ctx context.Context, round int) error {
 	} else {
 		profiled <- nil
 	}
-	before, err := m.Read(ctx)
-	if err != nil {
-		return err
-	}
-	fed, err := m.b.sender.Wire(ctx, m.Wire, m.fleets, doors.Load{Length: m.b.Duration})
+	fed, grown, err := m.Measure(ctx, func(ctx context.Context) (doors.Window, error) {
+		return m.b.sender.Wire(ctx, m.Wire, m.fleets, doors.Load{Length: m.b.Duration})
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.name, err)
 	}
-	after, err := m.Read(ctx)
-	if err != nil {
-		return err
-	}
-	if got := after.Accepted - before.Accepted; got != fed.Positions {
-		return fmt.Errorf("%s: %d positions were acknowledged, and %d accepted", m.name, fed.Positions, got)
-	}
-	w := window{Window: fed, cpu: after.CPU - before.CPU, events: after.Events - before.Events, records: after.Records - before.Records}
-	w.written, w.appending = after.Written-before.Written, after.Appending-before.Appending
+	w := window{Window: fed, Reading: grown}
 	m.rounds = append(m.rounds, w)
 	if err := <-profiled; err != nil {
 		return err
@@ -159,9 +149,7 @@ func (m *mode) measure(ctx context.Context, round int) error {
 // window is the figures of a load on a platform.
 type window struct {
 	doors.Window
-	// appending is the time until records were durable, one after the other.
-	cpu, appending           time.Duration
-	written, events, records int64
+	doors.Reading // what has grown
 }
 
 // oneByOne posts one position after the other over one HTTP connection, each when the one before it
@@ -249,28 +237,12 @@ func (m *mode) stop(ctx context.Context) error {
 	var events int64
 	for _, w := range m.rounds {
 		positions += w.Positions
-		events += w.events
+		events += w.Events
 	}
-	files, bytes, err := sizeOf(m.data)
+	files, bytes, err := doors.Files(m.data)
 	if err != nil {
 		return err
 	}
 	m.b.report.Files = &Files{Positions: positions, Files: files, Bytes: bytes, PerPosition: float64(bytes) / float64(positions)}
 	return nil
-}
-
-// sizeOf returns the number and the bytes of the files below a directory.
-func sizeOf(dir string) (files int, bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			files++
-			bytes += info.Size()
-		}
-		return err
-	})
-	return files, bytes, err
 }

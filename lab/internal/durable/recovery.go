@@ -50,7 +50,7 @@ func (b *bench) recover(ctx context.Context, objects int) (r *Recovery, err erro
 		return nil, err
 	}
 	r = &Recovery{Objects: objects, Positions: 2 * objects}
-	if _, r.Bytes, err = sizeOf(data); err != nil {
+	if _, r.Bytes, err = doors.Files(data); err != nil {
 		return nil, err
 	}
 	last := fleets[0].Vehicles[0]

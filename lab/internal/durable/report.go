@@ -93,8 +93,8 @@ func newFeed(name string, rounds []window) *Feed {
 		f.perSeconds = append(f.perSeconds, n/w.Elapsed.Seconds())
 		times := results.NewTimes(w.Latencies)
 		p50, p99 = append(p50, times.P50), append(p99, times.P99)
-		cpu, bytes = append(cpu, results.Micros(w.cpu)/n), append(bytes, float64(w.written)/n)
-		known = known && w.cpu > 0
+		cpu, bytes = append(cpu, results.Micros(w.CPU)/n), append(bytes, float64(w.Written)/n)
+		known = known && w.CPU > 0
 		all.add(&w)
 	}
 	f.PerSecond, f.P50, f.P99 = results.NewSpread(f.perSeconds), results.NewSpread(p50), results.NewSpread(p99)
@@ -102,20 +102,20 @@ func newFeed(name string, rounds []window) *Feed {
 		c, b := results.NewSpread(cpu), results.NewSpread(bytes)
 		f.CPU, f.Written = &c, &b
 	}
-	if all.events > 0 {
-		f.PerEvent = float64(all.Positions) / float64(all.events)
+	if all.Events > 0 {
+		f.PerEvent = float64(all.Positions) / float64(all.Events)
 	}
-	if all.records > 0 && name != clusters { // a node writes after the servers, and waits for them alone
-		f.PerRecord, f.Append = float64(all.Positions)/float64(all.records), results.Micros(all.appending)/float64(all.records)
-		f.Appending = all.appending.Seconds() / all.Elapsed.Seconds()
+	if all.Records > 0 && name != clusters { // a node writes after the servers, and waits for them alone
+		f.PerRecord, f.Append = float64(all.Positions)/float64(all.Records), results.Micros(all.Appending)/float64(all.Records)
+		f.Appending = all.Appending.Seconds() / all.Elapsed.Seconds()
 	}
 	return f
 }
 
 // add adds the counts of another window.
 func (w *window) add(o *window) {
-	w.Positions, w.events, w.records = w.Positions+o.Positions, w.events+o.events, w.records+o.records
-	w.Elapsed, w.appending = w.Elapsed+o.Elapsed, w.appending+o.appending
+	w.Positions, w.Events, w.Records = w.Positions+o.Positions, w.Events+o.Events, w.Records+o.Records
+	w.Elapsed, w.Appending = w.Elapsed+o.Elapsed, w.Appending+o.Appending
 }
 
 // addFeed takes the place of figures of the same name.

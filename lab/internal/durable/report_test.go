@@ -13,7 +13,7 @@ import (
 // rounds returns windows of a second with so many positions each.
 func rounds(positions ...int64) (all []window) {
 	for _, n := range positions {
-		all = append(all, window{Window: doors.Window{Positions: n, Elapsed: time.Second, Latencies: []time.Duration{time.Millisecond}}, records: 2, appending: time.Millisecond})
+		all = append(all, window{Window: doors.Window{Positions: n, Elapsed: time.Second, Latencies: []time.Duration{time.Millisecond}}, Reading: doors.Reading{Records: 2, Appending: time.Millisecond}})
 	}
 	return all
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"paddock/lab/internal/doors"
 	"paddock/lab/internal/figure"
@@ -46,7 +45,7 @@ func (r *Report) WriteText(w io.Writer) error {
 
 func (r *Report) writeDisk(w io.Writer) {
 	if d := r.Disk; d != nil {
-		fmt.Fprintf(w, "\ndisk: a write of 4 KiB with fdatasync on a preallocated file: p50 %s, p99 %s (%s writes)\n", us(d.P50), us(d.P99), figure.Count(int64(d.Samples)))
+		fmt.Fprintf(w, "\ndisk: a write of 4 KiB with fdatasync on a preallocated file: p50 %s, p99 %s (%s writes)\n", figure.Micros(d.P50), figure.Micros(d.P99), figure.Count(int64(d.Samples)))
 	}
 }
 
@@ -58,11 +57,11 @@ func (r *Report) writeFeeds(w io.Writer) {
 	for _, f := range r.Feeds {
 		fmt.Fprintf(w, "%s\t%s\t%s..%s\t%s\t%s..%s\t%s\t%s..%s\t", f.Name,
 			figure.Number(f.PerSecond.Median), figure.Number(f.PerSecond.Least), figure.Number(f.PerSecond.Most),
-			us(f.P50.Median), us(f.P50.Least), us(f.P50.Most), us(f.P99.Median), us(f.P99.Least), us(f.P99.Most))
+			figure.Micros(f.P50.Median), figure.Micros(f.P50.Least), figure.Micros(f.P50.Most), figure.Micros(f.P99.Median), figure.Micros(f.P99.Least), figure.Micros(f.P99.Most))
 		if f.CPU == nil {
 			fmt.Fprint(w, "-\t-\t\n")
 		} else {
-			fmt.Fprintf(w, "%s\t%.1f B\t\n", us(f.CPU.Median), f.Written.Median)
+			fmt.Fprintf(w, "%s\t%.1f B\t\n", figure.Micros(f.CPU.Median), f.Written.Median)
 		}
 	}
 }
@@ -75,7 +74,7 @@ func (r *Report) writeRecords(w io.Writer) {
 		}
 		if f.PerRecord > 0 {
 			fmt.Fprintf(w, "%s: %s positions a record, which is durable after %s on average; %s of the time is spent on that\n",
-				f.Name, figure.Number(f.PerRecord), us(f.Append), figure.Percent(f.Appending))
+				f.Name, figure.Number(f.PerRecord), figure.Micros(f.Append), figure.Percent(f.Appending))
 		}
 	}
 }
@@ -86,10 +85,10 @@ func (r *Report) writeHTTP(w io.Writer) {
 	}
 	fmt.Fprintln(w, "\none HTTP client\tp50\tp99\tpositions\t")
 	for _, h := range r.HTTP {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\n", h.Name, us(h.P50), us(h.P99), figure.Count(int64(h.Samples)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\n", h.Name, figure.Micros(h.P50), figure.Micros(h.P99), figure.Count(int64(h.Samples)))
 	}
 	if len(r.HTTP) >= 2 && r.Disk != nil {
-		fmt.Fprintf(w, "%s\t%s\t\t\t\n", bound, us(r.HTTP[1].P50+3*r.Disk.P50))
+		fmt.Fprintf(w, "%s\t%s\t\t\t\n", bound, figure.Micros(r.HTTP[1].P50+3*r.Disk.P50))
 	}
 }
 
@@ -104,6 +103,4 @@ func (r *Report) writeRecovery(w io.Writer) {
 	}
 }
 
-func us(f float64) string { return figure.Time(time.Duration(f * float64(time.Microsecond))) }
-
-func ms(f Millis) string { return us(float64(f) * 1000) }
+func ms(f Millis) string { return figure.Micros(float64(f) * 1000) }

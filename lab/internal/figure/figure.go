@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Micros writes a time of so many microseconds.
+func Micros(us float64) string { return Time(time.Duration(us * float64(time.Microsecond))) }
+
 // Time is like "850µs", "1.23ms", "20.4s": three digits, and minutes from 100 s on.
 func Time(d time.Duration) string {
 	switch a := d.Abs(); {

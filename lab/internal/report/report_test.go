@@ -52,7 +52,7 @@ func newRun(seconds int) *Run {
 		r.Result.InTime += 900
 	}
 	r.Result.Samples = []load.Sample{{Class: load.ClassReset, Text: hostile, Bytes: []byte(hostile), Count: 100 * int64(seconds)}}
-	r.Result.Targets = []load.Target{{Name: "GET /?" + hostile, Done: 7, Errors: 1, Response: &histogram.Compact{}}}
+	r.Result.Targets = []load.Target{{Name: "GET /?" + hostile, Done: 7, Errors: 1, Response: histogram.New()}}
 	r.Result.Targets[0].Response.Record(int64(time.Second))
 	r.Document = recorder.Document(nil, r.Result)
 	list, _ := slo.Parse("p99<1s,err<1%")

@@ -54,6 +54,7 @@ type Document struct {
 	TLS       *Times `json:"tls"`
 
 	Messages   *Messages   `json:"messages,omitempty"` // of a broker that was verified; nil = nothing was
+	Workers    []Worker    `json:"workers,omitempty"`  // of a run from several machines; nil = it was from this one
 	Objectives []Objective `json:"objectives"`
 
 	// Columns are the figures of the program whose flags were given, as it computes them: ab's or
@@ -130,6 +131,23 @@ type Messages struct {
 	Doubled   int64 `json:"doubled"`
 	Reordered int64 `json:"reordered"` // to one subscriber, behind a later one of the same publisher
 	Foreign   int64 `json:"foreign"`   // of other processes
+}
+
+// Worker is one of the processes that made a run together.
+type Worker struct {
+	Name        string  `json:"name"` // host and process
+	Cores       int     `json:"cores"`
+	Threads     int     `json:"threads"`         // its part of those of the run
+	Offset      int64   `json:"offset_ns"`       // of its clock to the controller's
+	OffsetError int64   `json:"offset_error_ns"` // by which that may be off, either way
+	Drift       int64   `json:"drift_ns"`        // of the offset, until the last beat
+	Skew        int64   `json:"skew_ns"`         // of its beginning, by its own clock; 0 = not told
+	Sent        int64   `json:"sent"`            // requests that are counted in the run
+	Done        int64   `json:"done"`
+	Coverage    float64 `json:"coverage"` // the share of the measured time in which its counts are there
+	State       string  `json:"state"`    // "whole", "incomplete": some counts are missing, or "lost"
+	Reason      string  `json:"reason"`   // of a state that is not whole
+	Verdict     string  `json:"lamp"`     // "green", "amber", "red"; "" = not told
 }
 
 // Late is the sends of a cause, and the sum of their lags.

@@ -131,7 +131,7 @@ func statuses(v *load.Interval) map[string]int64 {
 func targetsOf(r *load.Result) []Target {
 	all := []Target{}
 	for _, t := range r.Targets {
-		all = append(all, Target{redactText(t.Name), t.Done, t.Errors, brief(t.Response.Histogram())})
+		all = append(all, Target{redactText(t.Name), t.Done, t.Errors, brief(t.Response)})
 	}
 	return all
 }

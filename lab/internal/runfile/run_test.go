@@ -117,6 +117,9 @@ func TestDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	valid(t, doc)
+	of := *doc
+	of.Workers = []runfile.Worker{{Name: "host/1", State: "lost"}}
+	valid(t, &of)
 
 	var read runfile.Document
 	if b, err := os.ReadFile(filepath.Join(path, runfile.RunFile)); err != nil || json.Unmarshal(b, &read) != nil {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"text/tabwriter"
-	"time"
 
 	"paddock/lab/internal/doors"
 	"paddock/lab/internal/figure"
@@ -65,22 +64,20 @@ const held = 0.98
 func (c *Cell) Held() bool { return c.Reached >= held*c.Asked }
 
 // fill computes the figures of a load.
-func (c *Cell) fill(w *doors.Window, before, after *doors.Reading) {
+func (c *Cell) fill(w *doors.Window, grown *doors.Reading) {
 	seconds := w.Elapsed.Seconds()
-	cpu := after.CPU - before.CPU
-	c.Reached, c.Events = float64(w.Positions)/seconds, float64(after.Events-before.Events)/seconds
+	cpu := grown.CPU
+	c.Reached, c.Events = float64(w.Positions)/seconds, float64(grown.Events)/seconds
 	c.CPU, c.Each = cpu.Seconds()/seconds, results.Micros(cpu)/float64(max(w.Positions, 1))
-	c.Resident, c.Written = after.Resident, float64(after.Written-before.Written)/seconds
+	c.Resident, c.Written = grown.Resident, float64(grown.Written)/seconds
 	times := results.NewTimes(w.Latencies)
 	c.P50, c.P99 = times.P50, times.P99
 }
 
 func (c *Cell) text() string {
 	return fmt.Sprintf("%s of %s positions/s, %.2f processors, %s, ack p99 %s", figure.Number(c.Reached), figure.Number(c.Asked), c.CPU,
-		figure.Bytes(c.Resident), micros(c.P99))
+		figure.Bytes(c.Resident), figure.Micros(c.P99))
 }
-
-func micros(us float64) string { return figure.Time(time.Duration(us * float64(time.Microsecond))) }
 
 func newReport(o *Options) *Report {
 	return &Report{
@@ -124,7 +121,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		c := &r.Cells[i]
 		fmt.Fprintf(table, "%s\t%v\t%s\t%d\t%s\t%s\t%s\t%.2f\t%s\t%s\t%s\t%s\t\n", figure.Count(int64(c.Vehicles)), c.Every, c.Door, c.Subscribers,
 			figure.Number(c.Asked), figure.Number(c.Reached), figure.Number(c.Events), c.CPU, figure.Bytes(c.Resident), figure.Bytes(int64(c.Written)),
-			micros(c.P50), micros(c.P99))
+			figure.Micros(c.P50), figure.Micros(c.P99))
 	}
 	if err := table.Flush(); err != nil {
 		return err

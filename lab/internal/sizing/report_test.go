@@ -13,9 +13,8 @@ import (
 // A load's figures are those of its window, and it is held if nearly all was reached.
 func TestCells(t *testing.T) {
 	c := Cell{Vehicles: 1000, Every: 10, Door: "wire", Asked: 100}
-	before := doors.Reading{Accepted: 5, Events: 1, CPU: time.Second, Written: 1000}
-	after := doors.Reading{Accepted: 1005, Events: 21, CPU: 1500 * time.Millisecond, Written: 6000, Resident: 7 << 20}
-	c.fill(&doors.Window{Positions: 1000, Elapsed: 10 * time.Second, Latencies: []time.Duration{time.Millisecond, 3 * time.Millisecond}}, &before, &after)
+	grown := doors.Reading{Accepted: 1000, Events: 20, CPU: 500 * time.Millisecond, Written: 5000, Resident: 7 << 20}
+	c.fill(&doors.Window{Positions: 1000, Elapsed: 10 * time.Second, Latencies: []time.Duration{time.Millisecond, 3 * time.Millisecond}}, &grown)
 	want := Cell{
 		Vehicles: 1000, Every: 10, Door: "wire", Asked: 100, Reached: 100, Events: 2, CPU: 0.05, Each: 500, Resident: 7 << 20, Written: 500, P50: 3000, P99: 3000,
 	}

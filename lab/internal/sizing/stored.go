@@ -3,7 +3,6 @@ package sizing
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,7 +50,7 @@ func (b *bench) day(ctx context.Context, every time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.Bytes, err = sizeOf(data); err != nil {
+	if _, s.Bytes, err = doors.Files(data); err != nil {
 		return err
 	}
 	err = b.beside(ctx, data, func(p *doors.Platform) error { // which has all of it in files now
@@ -67,19 +66,4 @@ func (b *bench) day(ctx context.Context, every time.Duration) (err error) {
 	b.say("  %.1f bytes a position, %.1f of them history", s.PerPosition, s.History)
 	b.report.Stored = append(b.report.Stored, s)
 	return nil
-}
-
-// sizeOf returns the bytes of the files below a directory.
-func sizeOf(dir string) (bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			bytes += info.Size()
-		}
-		return err
-	})
-	return bytes, err
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"paddock/lab/internal/doors"
 	"paddock/lab/internal/figure"
@@ -90,11 +89,11 @@ func (r *Report) writeDoors(w io.Writer) {
 		e := &r.Doors[i]
 		fmt.Fprintf(w, "%s\t%s\t%s..%s\t%s\t%s..%s\t%s\t%s..%s\t", e.name(),
 			figure.Number(e.PerSecond.Median), figure.Number(e.PerSecond.Least), figure.Number(e.PerSecond.Most),
-			us(e.P50.Median), us(e.P50.Least), us(e.P50.Most), us(e.P99.Median), us(e.P99.Least), us(e.P99.Most))
+			figure.Micros(e.P50.Median), figure.Micros(e.P50.Least), figure.Micros(e.P50.Most), figure.Micros(e.P99.Median), figure.Micros(e.P99.Least), figure.Micros(e.P99.Most))
 		if e.CPU == nil {
 			fmt.Fprint(w, "-\t-\t\n")
 		} else {
-			fmt.Fprintf(w, "%s\t%.1f\t\n", us(e.CPU.Median), e.PerEvent)
+			fmt.Fprintf(w, "%s\t%.1f\t\n", figure.Micros(e.CPU.Median), e.PerEvent)
 		}
 	}
 }
@@ -117,12 +116,10 @@ func (r *Report) writeRules(w io.Writer) {
 			{"a position waits at most meanwhile", c.Wait},
 			{"a position waits at most without a change", c.Idle},
 		} {
-			fmt.Fprintf(w, "%s\t%s\t%s..%s\t\n", row.name, us(1000*row.Median), us(1000*row.Least), us(1000*row.Most))
+			fmt.Fprintf(w, "%s\t%s\t%s..%s\t\n", row.name, figure.Micros(1000*row.Median), figure.Micros(1000*row.Least), figure.Micros(1000*row.Most))
 		}
 	}
 }
-
-func us(f float64) string { return figure.Time(time.Duration(f * float64(time.Microsecond))) }
 
 func (r *Report) writeRecorded(w io.Writer) {
 	if len(r.Recorded) == 0 {

@@ -49,9 +49,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		name, args = args[0], args[1:]
 	}
 	switch name {
-	case wirebench.ServeCommand, wirebench.RelayCommand:
+	case wirebench.ServeCommand:
 		signal.Ignore(os.Interrupt) // that of the terminal goes to all processes; this one ends with its input
-		return wirebench.Child(name, args, os.Stdin, stdout)
+		return wirebench.Child(args, os.Stdin, stdout)
 	case loadbench.PublishCommand:
 		return loadbench.Publish(args, stdout)
 	}
@@ -100,14 +100,13 @@ func bus() *harness.Program {
 	return &harness.Program{
 		Goals: func() []harness.Goal {
 			if pinned {
-				return b.Goals(harness.Crossed)
+				return busbench.Goals(harness.Crossed)
 			}
-			return b.Goals("")
+			return busbench.Goals("")
 		},
 		Peers: busbench.Peers, Rounds: 10, Duration: time.Second, Warmup: 250 * time.Millisecond,
 		Flags: func(flags *flag.FlagSet) {
 			flags.BoolVar(&pinned, "pinned", false, "bind the server to the first processor and the load to the second")
-			flags.IntVar(&b.IdleConns, "idle-conns", busbench.IdleConns, "how many connections the goal idle has")
 			paths(flags, map[string]*string{"paddock": &b.Paddock, "nats-server": &b.NATSServer})
 		},
 		Dir: &b.Dir, Measure: b.Measure,

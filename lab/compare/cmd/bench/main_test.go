@@ -23,7 +23,7 @@ var built string
 
 // The test's binary is also the server that bench runs.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "serve" || os.Args[1] == "relay") {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		main()
 		return
 	}
@@ -57,7 +57,7 @@ func needsPrograms(t *testing.T) {
 // left out.
 var short = map[string]string{
 	"wire":   "--duration 10ms --warmup 2ms",
-	"bus":    "--duration 20ms --warmup 2ms --idle-conns 50 --paddock $BIN/paddock --nats-server $BIN/nats-server",
+	"bus":    "--duration 20ms --warmup 2ms --paddock $BIN/paddock --nats-server $BIN/nats-server",
 	"fence":  "--duration 2ms --warmup 1ms --paddock $BIN/paddock",
 	"web":    "--duration 2ms --warmup 1ms --paddock $BIN/paddock",
 	"load":   "--duration 1ms --paddock $BIN/paddock --wrk no-wrk --ab no-ab --hey no-hey --oha no-oha --nginx no-nginx",

@@ -77,15 +77,7 @@ func (b *Bench) Measure(ctx context.Context, t harness.Turn) (*measure.Measureme
 	case opPost, opGet, opEngarde, opOpenPost:
 		return b.overHTTP(ctx, s, t)
 	}
-	if t.Profile == "" {
-		return b.withinProcess(ctx, s, t)
-	}
-	stop, err := process.Profile(t.Profile + ".pprof")
-	if err != nil {
-		return nil, err
-	}
-	m, err := b.withinProcess(ctx, s, t)
-	return m, errors.Join(err, stop())
+	return b.withinProcess(ctx, s, t)
 }
 
 // withinProcess measures an index.

@@ -170,10 +170,8 @@ func (p *Program) compare(ctx context.Context, o *options, goals []Goal, args []
 	if err != nil {
 		return err
 	}
-	result := &Result{
-		Date: time.Now().UTC(), Machine: results.ThisMachine(), Command: append([]string{p.Name}, args...),
-		Rounds: o.rounds, Duration: o.duration.String(), Warmup: o.warmup.String(),
-	}
+	result := &Result{Head: results.NewHead(o.rounds, o.duration, o.warmup)}
+	result.Command = append(strings.Fields(p.Name), args...)
 	if err := result.WriteHeader(stdout); err != nil {
 		return err
 	}

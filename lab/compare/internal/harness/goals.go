@@ -20,7 +20,6 @@ const (
 	P999           Metric = "p999_us"
 	ServerCPU      Metric = "server_us_per_op"  // user and system time of the server's process
 	MachineCPU     Metric = "machine_us_per_op" // of all processes, the kernel's included
-	ConnBytes      Metric = "bytes_per_conn"    // of resident memory of the server
 	NanosPerOp     Metric = "ns_per_op"         // of one thread
 	AllocsPerOp    Metric = "allocs_per_op"
 	Millis         Metric = "ms"
@@ -35,7 +34,6 @@ const (
 	Resident  Metric = "resident_bytes"        // the most memory that it had
 	Growth    Metric = "growth_bytes"          // of its memory, behind the first quarter of the run
 	RateError Metric = "rate_error_percent"    // of what was sent against what was meant
-	Passed    Metric = "passed"                // how many of a number of checks
 )
 
 // Pin binds both processes of a measurement to one processor each, with one P.
@@ -56,8 +54,6 @@ type Contender struct {
 	Peer      string
 	Operation measure.Operation
 	TLS       bool
-	Link      bool   // across the emulated link
-	Cold      bool   // without a warm-up: the time until a connection has come to speed counts
 	Pin       Pin    // where its processes run; "" as the kernel chooses
 	Base      string // the contender that it is divided by; "" for the goal's, its own name for none
 

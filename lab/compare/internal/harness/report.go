@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,30 +9,24 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"paddock/lab/internal/figure"
 	"paddock/lab/internal/results"
 )
 
 // Result is one run, as --json writes it.
 type Result struct {
-	Date     time.Time       `json:"date"`
-	Machine  results.Machine `json:"machine"`
-	Command  []string        `json:"command"`
-	Subject  string          `json:"subject,omitempty"` // what is measured, where that depends on data
-	Rounds   int             `json:"rounds"`
-	Duration string          `json:"duration"`
-	Warmup   string          `json:"warmup"`
-	Ratios   []Ratio         `json:"ratios"`
-	Verdicts []Verdict       `json:"verdicts,omitempty"`
-	Samples  []Sample        `json:"samples,omitempty"`
+	results.Head
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	Samples  []Sample  `json:"samples,omitempty"`
 }
 
 // write writes the result as JSON to a new file.
 func (r *Result) write(name string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(name, append(text, '\n'), 0o666)
+	return errors.Join(results.Write(f, r), f.Close())
 }
 
 // WriteHeader says where and how a run takes place.
@@ -68,7 +62,7 @@ func WriteTable(w io.Writer, g *Goal, samples []Sample) error {
 
 // row returns the cells of one contender, or why it has none.
 func row(g *Goal, c Contender, samples []Sample) string {
-	own := spreadOf(values(samples, g.Name, c.Name, g.Metric))
+	own := results.NewSpread(values(samples, g.Name, c.Name, g.Metric))
 	if why := reason(samples, g.Name, c.Name); why != "" {
 		return why
 	}
@@ -76,11 +70,11 @@ func row(g *Goal, c Contender, samples []Sample) string {
 	if base := g.BaseOf(c); base != "" && base != c.Name {
 		if spread, rounds := ratio(samples, g.Name, c.Name, base, g.Metric); len(rounds) > 0 {
 			ratioCell = fmt.Sprintf("%.2fx %s", spread.Median, base)
-			ratioSpread = fmt.Sprintf("%.2f..%.2f", spread.Min, spread.Max)
+			ratioSpread = fmt.Sprintf("%.2f..%.2f", spread.Least, spread.Most)
 		}
 	}
 	cells := []string{
-		figure(own.Median, g.Metric), figure(own.Min, g.Metric) + ".." + figure(own.Max, g.Metric),
+		shown(own.Median, g.Metric), shown(own.Least, g.Metric) + ".." + shown(own.Most, g.Metric),
 		ratioCell, ratioSpread,
 	}
 	if !g.Within {
@@ -100,7 +94,7 @@ func also(g *Goal, c Contender, samples []Sample) string {
 		if len(all) == 0 {
 			return ""
 		}
-		return figure(spreadOf(all).Median, m)
+		return shown(results.NewSpread(all).Median, m)
 	})
 }
 
@@ -137,25 +131,12 @@ func cpuTitle(g *Goal) string {
 }
 
 func cpuCell(g *Goal, c Contender, samples []Sample) string {
-	client, server := cpuPerOp(samples, g.Name, c.Name)
+	median := func(m Metric) float64 { return results.NewSpread(values(samples, g.Name, c.Name, m)).Median }
+	client, server := median(ClientCPU), median(ServerCPU)
 	if !g.Fine {
-		return fmt.Sprintf("%.2f + %.2f us", client.Median, server.Median)
+		return fmt.Sprintf("%.2f + %.2f us", client, server)
 	}
-	machine := spreadOf(values(samples, g.Name, c.Name, MachineCPU))
-	return fmt.Sprintf("%s + %s, %s", figure(client.Median, ServerCPU), figure(server.Median, ServerCPU), figure(machine.Median, MachineCPU))
-}
-
-// cpuPerOp returns microseconds of each end for each operation. Where streams run
-// beside the requests, they are in it.
-func cpuPerOp(samples []Sample, goal, contender string) (client, server Spread) {
-	var clients, servers []float64
-	for _, s := range samples {
-		if s.Goal == goal && s.Contender == contender && s.Ops > 0 {
-			clients = append(clients, s.ClientCPU.total()/float64(s.Ops))
-			servers = append(servers, s.ServerCPU.total()/float64(s.Ops))
-		}
-	}
-	return spreadOf(clients), spreadOf(servers)
+	return fmt.Sprintf("%s + %s, %s", shown(client, ServerCPU), shown(server, ServerCPU), shown(median(MachineCPU), MachineCPU))
 }
 
 // shape says how a metric is shown.
@@ -165,66 +146,41 @@ type shape struct {
 }
 
 var shapes = map[Metric]shape{
-	OpsPerSecond:   {"per second", prefixed},
-	BytesPerSecond: {"bytes/s", func(v float64) string { return prefixed(v) + "B/s" }},
-	P50:            {"p50", latency},
-	P90:            {"p90", latency},
-	P99:            {"p99", latency},
-	P999:           {"p99.9", latency},
-	Slowest:        {"max", latency},
-	Stall:          {"stall", latency},
-	StallP999:      {"stall p99.9", latency},
-	Millis:         {"time", func(v float64) string { return latency(v * 1e3) }},
-	ServerCPU:      {"server CPU/op", processor},
-	MachineCPU:     {"server CPU/op", processor},
-	ClientCPU:      {"client CPU/op", processor},
-	UserCPU:        {"client user/op", processor},
-	NanosPerOp:     {"ns/op", func(v float64) string { return processor(v / 1e3) }},
-	ConnBytes:      {"memory/conn", size},
+	OpsPerSecond:   {"per second", figure.Number},
+	BytesPerSecond: {"bytes/s", func(v float64) string { return size(v) + "/s" }},
+	P50:            {"p50", micros},
+	P90:            {"p90", micros},
+	P99:            {"p99", micros},
+	P999:           {"p99.9", micros},
+	Slowest:        {"max", micros},
+	Stall:          {"stall", micros},
+	StallP999:      {"stall p99.9", micros},
+	Millis:         {"time", func(v float64) string { return micros(v * 1e3) }},
+	ServerCPU:      {"server CPU/op", micros},
+	MachineCPU:     {"server CPU/op", micros},
+	ClientCPU:      {"client CPU/op", micros},
+	UserCPU:        {"client user/op", micros},
+	NanosPerOp:     {"ns/op", func(v float64) string { return micros(v / 1e3) }},
 	Resident:       {"memory", size},
 	Growth:         {"memory", size},
 	EdgeBytes:      {"bytes/edge", number},
 	AllocsPerOp:    {"allocs/op", number},
-	Passed:         {"passed", number},
 	RateError:      {"rate error", func(v float64) string { return number(v) + " %" }},
 }
 
-// figure writes a value with three digits and its unit's prefix.
-func figure(v float64, m Metric) string { return shapes[m].figure(v) }
+// shown writes a value with three digits and its unit's prefix.
+func shown(v float64, m Metric) string { return shapes[m].figure(v) }
 
 func number(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-func size(v float64) string { return prefixed(v) + "B" }
+func size(v float64) string { return figure.Bytes(int64(v)) }
 
-// latency writes microseconds.
-func latency(v float64) string {
-	switch {
-	case v >= 1e6:
-		return number(v/1e6) + " s"
-	case v >= 1e3:
-		return number(v/1e3) + " ms"
+// micros writes microseconds, of processor time often less than one.
+func micros(v float64) string {
+	if v < 1 {
+		return number(v*1e3) + "ns"
 	}
-	return number(v) + " us"
-}
-
-// processor writes microseconds of processor time, which are often less than one.
-func processor(v float64) string {
-	if v >= 1 {
-		return number(v) + " us"
-	}
-	return number(v*1e3) + " ns"
-}
-
-func prefixed(v float64) string {
-	for _, step := range []struct {
-		size   float64
-		prefix string
-	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if v >= step.size {
-			return fmt.Sprintf("%.3g%s", v/step.size, step.prefix)
-		}
-	}
-	return fmt.Sprintf("%.3g ", v)
+	return figure.Micros(v)
 }
 
 // Rule returns the bar in one line.
@@ -259,8 +215,8 @@ func (v Verdict) String() string {
 		outcome = "met"
 	}
 	if v.Base == "" {
-		f := func(x float64) string { return strings.TrimSpace(figure(x, v.Metric)) }
-		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Min), f(v.Ratio.Max))
+		f := func(x float64) string { return strings.TrimSpace(shown(x, v.Metric)) }
+		return fmt.Sprintf("%s: %s, %s (%s..%s)", v.Rule(), outcome, f(v.Ratio.Median), f(v.Ratio.Least), f(v.Ratio.Most))
 	}
-	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Min, v.Ratio.Max)
+	return fmt.Sprintf("%s: %s, %.2fx (%.2f..%.2f)", v.Rule(), outcome, v.Ratio.Median, v.Ratio.Least, v.Ratio.Most)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"paddock/lab/compare/internal/harness/measure"
+	"paddock/lab/process"
 )
 
 // Sample is one contender's measurement in one round.
@@ -111,13 +112,10 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 	t := Turn{Goal: g.Name, Contender: c, Options: r.Options}
 	t.Options.Duration *= time.Duration(max(g.Longer, 1))
 	t.Options.Warmup *= time.Duration(max(g.Longer, 1))
-	if c.Cold {
-		t.Options.Warmup = time.Nanosecond
-	}
 	if r.Profile != "" {
 		t.Profile = filepath.Join(r.Profile, fmt.Sprintf("%s-%s-%d", g.Name, strings.ReplaceAll(c.Name, " ", "-"), round))
 	}
-	m, err := r.measure(ctx, t)
+	m, err := r.profiled(ctx, t)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		s.Unsupported = err.Error()
@@ -127,6 +125,19 @@ func (r *Runner) sample(ctx context.Context, g *Goal, round int, c Contender) Sa
 		s.fill(m)
 	}
 	return s
+}
+
+// profiled takes a turn, with a profile of this process if one is wanted.
+func (r *Runner) profiled(ctx context.Context, t Turn) (m *measure.Measurement, err error) {
+	if t.Profile == "" {
+		return r.measure(ctx, t)
+	}
+	stop, err := process.Profile(t.Profile + "-client.pprof")
+	if err != nil {
+		return nil, err
+	}
+	m, err = r.measure(ctx, t)
+	return m, errors.Join(err, stop())
 }
 
 // measure takes a turn, with both processes where the contender wants them.
@@ -160,27 +171,19 @@ func (s *Sample) fill(m *measure.Measurement) {
 		}
 		s.Metrics[P50], s.Metrics[P99] = s.Latency.P50, s.Latency.P99
 	}
-	s.fillMachine(m)
+	if m.Ops > 0 { // where streams run beside the requests, they are in it
+		n := float64(m.Ops)
+		s.Metrics[ClientCPU], s.Metrics[UserCPU], s.Metrics[ServerCPU] = s.ClientCPU.total()/n, s.ClientCPU.User/n, s.ServerCPU.total()/n
+	}
+	if m.Machine != 0 {
+		s.Machine = microseconds(m.Machine)
+		s.Metrics[MachineCPU] = s.Machine / float64(max(m.Ops, 1))
+		if s.Latency != nil {
+			s.Metrics[P999] = s.Latency.P999
+		}
+	}
 	for name, value := range m.Figures {
 		s.Metrics[Metric(name)] = value
-	}
-}
-
-// fillMachine adds the figures of only some comparisons.
-func (s *Sample) fillMachine(m *measure.Measurement) {
-	if m.ConnBytes != 0 {
-		s.Metrics[ConnBytes] = m.ConnBytes
-	}
-	if m.Machine == 0 || m.Ops == 0 {
-		return
-	}
-	s.Metrics[ClientCPU] = s.ClientCPU.total() / float64(m.Ops)
-	s.Metrics[UserCPU] = s.ClientCPU.User / float64(m.Ops)
-	s.Machine = microseconds(m.Machine)
-	s.Metrics[MachineCPU] = s.Machine / float64(m.Ops)
-	s.Metrics[ServerCPU] = s.ServerCPU.total() / float64(m.Ops)
-	if s.Latency != nil {
-		s.Metrics[P999] = s.Latency.P999
 	}
 }
 

@@ -2,30 +2,10 @@ package harness
 
 import (
 	"maps"
-	"math"
 	"slices"
+
+	"paddock/lab/internal/results"
 )
-
-// Spread is the median of some rounds, and the smallest and largest of them.
-type Spread struct {
-	Median float64 `json:"median"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
-}
-
-// spreadOf summarises values; all NaN without any.
-func spreadOf(values []float64) Spread {
-	if len(values) == 0 {
-		return Spread{math.NaN(), math.NaN(), math.NaN()}
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	mid := len(sorted) / 2
-	median := sorted[mid]
-	if len(sorted)%2 == 0 {
-		median = (sorted[mid-1] + sorted[mid]) / 2
-	}
-	return Spread{Median: median, Min: sorted[0], Max: sorted[len(sorted)-1]}
-}
 
 // ratios divides the figure of a contender in a round by the figure of its base in the same round.
 // They are in the order of the rounds; a round that lacks either counts for neither.
@@ -42,11 +22,11 @@ func ratios(contender, base map[int]float64) []float64 {
 // Verdict is the outcome of one bar.
 type Verdict struct {
 	Bar
-	Of      string    `json:"goal"`
-	Ratio   *Spread   `json:"ratio"` // the figure itself where there is no base; nil: not measured
-	Rounds  []float64 `json:"rounds"`
-	Met     bool      `json:"met"`
-	Reached bool      `json:"stretch_met"`
+	Of      string          `json:"goal"`
+	Ratio   *results.Spread `json:"ratio"` // the figure itself where there is no base; nil: not measured
+	Rounds  []float64       `json:"rounds"`
+	Met     bool            `json:"met"`
+	Reached bool            `json:"stretch_met"`
 }
 
 // figures returns a metric of one contender by round.
@@ -61,13 +41,13 @@ func figures(samples []Sample, goal, contender string, m Metric) map[int]float64
 }
 
 // ratio returns the spread of a contender's figure divided by its base's.
-func ratio(samples []Sample, goal, contender, base string, m Metric) (Spread, []float64) {
+func ratio(samples []Sample, goal, contender, base string, m Metric) (results.Spread, []float64) {
 	quotients := ratios(figures(samples, goal, contender, m), figures(samples, goal, base, m))
-	return spreadOf(quotients), quotients
+	return results.NewSpread(quotients), quotients
 }
 
 // judged returns the values of a bar: ratios, or figures where it has no base.
-func (b Bar) judged(samples []Sample, goal string) (Spread, []float64) {
+func (b Bar) judged(samples []Sample, goal string) (results.Spread, []float64) {
 	if b.Base != "" {
 		return ratio(samples, goal, b.Contender, b.Base, b.Metric)
 	}
@@ -76,34 +56,24 @@ func (b Bar) judged(samples []Sample, goal string) (Spread, []float64) {
 	for _, round := range slices.Sorted(maps.Keys(byRound)) {
 		own = append(own, byRound[round])
 	}
-	return spreadOf(own), own
-}
-
-// Ratio is the figure of one contender divided by that of another, over the rounds.
-type Ratio struct {
-	Goal      string `json:"goal"`
-	Title     string `json:"title"`
-	Contender string `json:"contender"`
-	Base      string `json:"base"`
-	Metric    Metric `json:"metric"`
-	Spread
+	return results.NewSpread(own), own
 }
 
 // Ratios returns the ratios of a goal's table, and those of its bars.
-func Ratios(g *Goal, samples []Sample) (all []Ratio) {
+func Ratios(g *Goal, samples []Sample) (all []results.Ratio) {
 	wanted := make([]Bar, 0, len(g.Contenders)+len(g.Bars))
 	for _, c := range g.Contenders {
 		wanted = append(wanted, Bar{Contender: c.Name, Base: g.BaseOf(c), Metric: g.Metric})
 	}
 	for _, b := range append(wanted, g.Bars...) {
-		known := slices.ContainsFunc(all, func(r Ratio) bool {
-			return r.Contender == b.Contender && r.Base == b.Base && r.Metric == b.Metric
+		known := slices.ContainsFunc(all, func(r results.Ratio) bool {
+			return r.Contender == b.Contender && r.Base == b.Base && r.Metric == string(b.Metric)
 		})
 		if b.Base == "" || b.Base == b.Contender || known {
 			continue
 		}
 		if spread, rounds := ratio(samples, g.Name, b.Contender, b.Base, b.Metric); len(rounds) > 0 {
-			all = append(all, Ratio{g.Name, g.Title, b.Contender, b.Base, b.Metric, spread})
+			all = append(all, results.Ratio{Goal: g.Name, Title: g.Title, Contender: b.Contender, Base: b.Base, Metric: string(b.Metric), Spread: spread})
 		}
 	}
 	return all

@@ -1,36 +1,10 @@
 package harness
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func TestSpreadOf(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		values []float64
-		want   Spread
-	}{
-		{"one", []float64{3}, Spread{3, 3, 3}},
-		{"odd, not in order", []float64{9, 1, 4}, Spread{4, 1, 9}},
-		{"even: between the middle two", []float64{8, 1, 2, 4}, Spread{3, 1, 8}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			given := slices.Clone(tc.values)
-			if got := spreadOf(tc.values); got != tc.want {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
-			if !slices.Equal(given, tc.values) {
-				t.Errorf("the values were changed to %v", tc.values)
-			}
-		})
-	}
-	if got := spreadOf(nil); !math.IsNaN(got.Median) || !math.IsNaN(got.Min) || !math.IsNaN(got.Max) {
-		t.Errorf("of nothing: got %v", got)
-	}
-}
 
 // The median of the ratios is not the ratio of the medians: a slow hour that
 // halves both of a round leaves its ratio as it is.
@@ -105,7 +79,7 @@ func TestJudge(t *testing.T) {
 			Bar{Metric: NanosPerOp, Pass: 40, Stretch: 20, AtMost: true},
 			[]float64{38, 36, 41},
 			nil, true, false,
-			"bar: wire <= 40 ns_per_op (goal 20): met, 38 ns (36 ns..41 ns)",
+			"bar: wire <= 40 ns_per_op (goal 20): met, 38ns (36ns..41ns)",
 		},
 		{
 			"no base",

@@ -36,6 +36,9 @@ type Codec struct {
 	Depth int
 	// Login holds the credentials; nil = none.
 	Login *wire.Auth
+	// Prove, over TLS, makes the credentials of each connection, such as [wire.TokenAuth];
+	// nil = Login.
+	Prove func(net.Conn) (*wire.Auth, error)
 }
 
 // Check refuses invalid combinations.
@@ -52,7 +55,7 @@ func (c *Codec) Check() error {
 }
 
 // TokenLogin is the proof of a token, which is the same for every connection that stays on
-// this machine. Over TLS each connection would need its own, which this load cannot give.
+// this machine. Over TLS each connection needs its own, see Codec.Prove.
 func TokenLogin(network, address, id, secret string) (*wire.Auth, error) {
 	nc, err := net.Dial(network, address)
 	if err != nil {
@@ -83,4 +86,4 @@ func (c *Codec) Thread(int, int) load.Thread { return thread{c} }
 type thread struct{ *Codec }
 
 // Session returns the state of a connection.
-func (t thread) Session() load.Session { return &session{codec: t.Codec} }
+func (t thread) Session() load.Session { return &session{codec: t.Codec, login: t.Login} }

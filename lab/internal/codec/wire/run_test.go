@@ -2,10 +2,13 @@ package wire_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -197,6 +200,55 @@ func TestTokenLogin(t *testing.T) {
 			t.Errorf("%s: %v, %+v", secret, r.Total.Failed, r.Samples)
 		}
 	}
+}
+
+// Over TLS each connection proves the token for itself: the proof of another one is refused.
+func TestTokenOverTLS(t *testing.T) {
+	certificate, pool := certificate(t)
+	hash := wire.TokenHash([]byte("sesame"))
+	address := serve(t, &wire.Config{
+		Mux: (&service{}).mux(), TLS: &tls.Config{Certificates: []tls.Certificate{certificate}},
+		Verify: wire.VerifyTokens(func(string) ([]byte, bool) { return hash[:], true }),
+	})
+	prove := wire.TokenAuth("me", []byte("sesame"))
+	var first *wire.Auth
+	for name, tc := range map[string]struct {
+		prove func(net.Conn) (*wire.Auth, error)
+		good  bool
+	}{
+		"each": {prove, true},
+		"first": {func(nc net.Conn) (auth *wire.Auth, err error) {
+			if first == nil {
+				first, err = prove(nc)
+			}
+			return first, err
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := load.Run(t.Context(), load.Plan{
+				Address: address, Conns: 1, PerConn: 5, Count: 20, Grace: time.Second, TLS: wirecodec.Secure(&tls.Config{RootCAs: pool}, address),
+				Codec:    &wirecodec.Codec{Do: wirecodec.Request, Kind: "echo", Bodies: [][]byte{nil}, Prove: tc.prove, Depth: 1},
+				Duration: 2 * time.Second,
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok := r.Total.Failed[load.ClassOK]; (ok == 20) != tc.good || (r.Total.Errors() == 0) != tc.good {
+				t.Errorf("%d answers: %v, %+v", ok, r.Total.Failed, r.Samples)
+			}
+		})
+	}
+}
+
+// certificate returns a certificate for 127.0.0.1, and the pool that trusts it.
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS()
+	defer server.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	return server.TLS.Certificates[0], pool
 }
 
 func TestCheck(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 
 	"paddock/internal/wire/frame"
 	"paddock/internal/wire/machine"
@@ -19,6 +20,7 @@ type session struct {
 	m     *machine.Machine
 	ev    machine.Event
 	kind  uint32 // the number of ours
+	login *wire.Auth
 	spare []byte // for the machine's output
 	came  bool   // the peer's preface
 	ready bool
@@ -41,11 +43,22 @@ type pump struct {
 	at   int // bytes of the present one that are
 }
 
-var _ load.Batched = (*session)(nil)
+var (
+	_ load.Batched = (*session)(nil)
+	_ load.Opener  = (*session)(nil)
+)
+
+// Open makes the credentials of the connection.
+func (s *session) Open(nc net.Conn) (err error) {
+	if s.login = s.codec.Login; s.codec.Prove != nil {
+		s.login, err = s.codec.Prove(nc)
+	}
+	return err
+}
 
 // Greet is the preface and HELLO.
 func (s *session) Greet(dst []byte) []byte {
-	m, err := machine.New(frame.Dialer, wire.Hello{Agent: agent, Auth: s.codec.Login}, 0)
+	m, err := machine.New(frame.Dialer, wire.Hello{Agent: agent, Auth: s.login}, 0)
 	if err != nil {
 		return dst // later bytes are then refused, with the reason
 	}

@@ -46,7 +46,7 @@ type Options struct {
 	CSV, Gnuplot  string // -e, -g: files
 
 	Version, Help bool
-	JSON          bool
+	JSON, Goab    bool
 	Out           string // a directory
 }
 
@@ -104,6 +104,7 @@ func (o *Options) Flags() getopt.Flags {
 		{Short: 'g', Value: "FILE", Help: "Write the times of each request to this file (TSV, for gnuplot).", Set: getopt.Text(&o.Gnuplot)},
 		{Short: 'V', Help: "Show the version.", Set: getopt.On(&o.Version)},
 		{Short: 'h', Long: "help", Help: "Show this.", Set: getopt.On(&o.Help)},
+		{Long: "goab", Help: "Print the lines of goab behind ab's report.", Set: getopt.On(&o.Goab)},
 		{Long: "json", Help: "Print the report as an object, that of run.json, instead of all text.", Set: getopt.On(&o.JSON)},
 		{Long: "allow-red", Help: "For scripts that give it: the exit code does not depend on the generator.", Set: getopt.On(new(bool))},
 		{Long: "out", Value: "DIR", Help: "Write the report to this directory: report.html with the plots, run.json and the rest.", Set: getopt.Text(&o.Out)},

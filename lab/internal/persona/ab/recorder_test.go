@@ -110,6 +110,8 @@ func TestTextOfFlags(t *testing.T) {
 		{"-k", []string{"\nKeep-Alive requests:    2\nTotal transferred:      154 bytes\n"}, nil},
 		{"-l", []string{"\nDocument Length:        Variable\n"}, nil},
 		{"-d", nil, []string{"Percentage"}},
+		{"--goab", []string{"\nAvg latency over 2 requests: 1ms\nMax latency: 1ms\nTotal time: 2ms\nTPS: 1000.00\n"}, []string{"error count"}},
+		{"--goab -k", []string{"\nMax latency: 1ms\nTotal error count: 0\nTotal time: "}, nil},
 		{"-S", []string{"\n              min   avg   max\nConnect:        0     0    0\nProcessing:     1     1    1\nWaiting:        1     1    1\nTotal:          1     1    1\n"}, []string{"median"}},
 		{"-p F", []string{
 			"\nTotal transferred:      154 bytes\nTotal body sent:        274\nHTML transferred:       10 bytes\n",

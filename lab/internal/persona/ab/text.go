@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"paddock/lab/internal/figure"
 )
@@ -52,6 +53,9 @@ func (p *Report) WriteText(w io.Writer) error {
 	if p.r.done > 0 {
 		p.writeTimes(&b)
 		p.writeServed(&b)
+	}
+	if p.o.Goab {
+		p.writeGoab(&b)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -121,11 +125,26 @@ func (p *Report) writeTotals(b *bytes.Buffer) {
 
 func (o *Options) sendsBody() bool { return o.PostFile != "" || o.PutFile != "" }
 
+// writeGoab writes the lines of goab. Its average is measured, as is this one, where ab's "Time per
+// request" follows from the rate. It counted errors with -k alone.
+func (p *Report) writeGoab(b *bytes.Buffer) {
+	mean, most := time.Duration(p.total.mean())*time.Microsecond, time.Duration(p.total.percent(100))*time.Microsecond
+	fmt.Fprintf(b, "\nAvg latency over %d requests: %v\nMax latency: %v\n", p.r.done, mean, most)
+	if p.o.KeepAlive {
+		fmt.Fprintf(b, "Total error count: %d\n", p.failed())
+	}
+	fmt.Fprintf(b, "Total time: %v\nTPS: %.2f\n", time.Duration(p.r.last), float64(p.r.done)/max(p.seconds(), 1e-9))
+}
+
+// failed returns the number of failed requests.
+func (p *Report) failed() int64 {
+	return unconnected(&p.result.Total) + p.r.broke + p.r.lengths + p.r.otherwise
+}
+
 // writeFailed counts each request under one cause. ab counts one whose connection broke under
 // three.
 func (p *Report) writeFailed(b *bytes.Buffer) {
-	r, refused := p.r, unconnected(&p.result.Total)
-	failed := refused + r.broke + r.lengths + r.otherwise
+	r, refused, failed := p.r, unconnected(&p.result.Total), p.failed()
 	line(b, "Failed requests", "%d", failed)
 	if failed > 0 {
 		fmt.Fprintf(b, "   (Connect: %d, Receive: %d, Length: %d, Exceptions: %d)\n", refused, r.broke, r.lengths, r.otherwise)

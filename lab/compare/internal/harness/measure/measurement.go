@@ -28,9 +28,6 @@ type Measurement struct {
 	// Machine is the processor time of all processes of the machine within the window; zero where
 	// it was not read.
 	Machine time.Duration
-	// ConnBytes is the resident memory of the server for one idle connection; zero in other
-	// measurements.
-	ConnBytes float64
 	// Figures are figures of only one comparison, by the harness's name of the metric; they replace
 	// figures that are derived from the rest.
 	Figures map[string]float64

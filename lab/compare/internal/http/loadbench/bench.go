@@ -14,7 +14,6 @@ import (
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/harness/programs"
-	"paddock/lab/compare/internal/http/webbench"
 	"paddock/lab/compare/internal/http/webload"
 	"paddock/lab/internal/gofence"
 	"paddock/lab/internal/peers"
@@ -37,16 +36,10 @@ type Bench struct {
 // Measure takes one turn.
 func (b *Bench) Measure(ctx context.Context, t harness.Turn) (*measure.Measurement, error) {
 	switch t.Contender.Operation {
-	case opPoisson:
-		return poisson(), nil
 	case opBare:
 		return bare(t.Options)
 	case opTruth:
 		return known(), nil
-	}
-	if strings.HasPrefix(t.Goal, "static-") {
-		web := &webbench.Bench{Paddock: b.Paddock, Nginx: b.Nginx, Wrk: b.Wrk, Dir: b.Dir}
-		return web.Measure(ctx, t)
 	}
 	return b.load(ctx, t)
 }

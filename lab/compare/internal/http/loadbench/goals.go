@@ -6,7 +6,6 @@ import (
 
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
-	"paddock/lab/compare/internal/http/webbench"
 )
 
 // The peers.
@@ -17,7 +16,6 @@ const (
 	heyPeer   = "hey"
 	ohaPeer   = "oha"
 	barePeer  = "bare"
-	nginxPeer = "nginx"
 	natsPeer  = "nats.go"
 	bufioPeer = "bufio"
 )
@@ -30,7 +28,6 @@ var Peers = []harness.Listed{
 	{Name: heyPeer, About: "-z; processors as the kernel lets it"},
 	{Name: ohaPeer, About: "--no-tui; processors as the kernel lets it"},
 	{Name: barePeer, About: "a loop that sleeps until 60 us before, spins for the rest and sends nothing: the machine's own lag"},
-	{Name: nginxPeer, About: "beside paddock web"},
 	{Name: natsPeer, About: "its Publish in a loop, to paddock bus, as ours"},
 	{Name: bufioPeer, About: "one rendered message in a loop through bufio, as the NATS server's Go benchmarks publish"},
 }
@@ -50,7 +47,6 @@ const (
 	opSleep    measure.Operation = "pace sleep"
 	opSpin     measure.Operation = "pace spin"
 	opBare     measure.Operation = "pace of a bare loop"
-	opPoisson  measure.Operation = "Anderson-Darling"
 	opTruth    measure.Operation = "what should be said"
 	opFrozen   measure.Operation = "what is said"
 	opCorrect  measure.Operation = "what is said, corrected"
@@ -82,13 +78,7 @@ func Goals() []harness.Goal {
 		memoryGoal(),
 		publishGoal(),
 		pacingGoal(),
-		{
-			Name: "poisson", Title: "100 seeds whose arrivals pass the test of Anderson and Darling at 5 %", Metric: harness.Passed, Within: true, Once: true,
-			Contenders: harness.Contenders(opPoisson, "", ourPeer),
-			Bars:       []harness.Bar{harness.AtLeast(ourPeer, "", harness.Passed, 95, 0)},
-		},
 		truthGoal(),
-		web(),
 	}
 }
 
@@ -191,13 +181,6 @@ func truthGoal() harness.Goal {
 		g.Bars = append(g.Bars, harness.AtLeast(ourPeer, known, m, 0.99, 0), harness.AtMost(ourPeer, known, m, 1.01, 0))
 	}
 	g.Show("p50, p90, p99.9", "%s, %s, %s", harness.P50, harness.P90, harness.P999)
-	return g
-}
-
-// web is bench web's first goal.
-func web() harness.Goal {
-	g := webbench.Goals()[0]
-	g.Longer = 1
 	return g
 }
 

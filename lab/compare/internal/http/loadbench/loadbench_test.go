@@ -137,25 +137,6 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// The statistic tells an exponential distribution from one that is more even.
-func TestAndersonDarling(t *testing.T) {
-	const n = 1000
-	var exponential, even []float64
-	for i := range n {
-		p := (float64(i) + 0.5) / n
-		exponential, even = append(exponential, -math.Log(1-p)), append(even, 2*p)
-	}
-	if a := andersonDarling(exponential); a > 0.1 {
-		t.Errorf("its own quantiles: %v", a)
-	}
-	if a := andersonDarling(even); a < 10*critical {
-		t.Errorf("an even distribution: %v", a)
-	}
-	if m := poisson(); m.Figures[string(harness.Passed)] < 90 {
-		t.Errorf("%v of %d seeds", m.Figures, poissonSeeds)
-	}
-}
-
 // The known times of the frozen service agree with the formula of its law.
 func TestKnown(t *testing.T) {
 	// A tenth of the time it stands still, for 200 ms; 9 of 10 requests that wait see less

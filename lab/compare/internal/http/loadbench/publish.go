@@ -3,17 +3,18 @@ package loadbench
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"paddock/lab/compare/internal/harness/measure"
+	natscodec "paddock/lab/internal/codec/nats"
 )
 
 // PublishCommand is the first argument by which bench load is one of the publishers that
@@ -72,15 +73,12 @@ func publishNATS(addr string, d time.Duration) (int64, error) {
 // publishBuffered publishes as the NATS server's own Go benchmarks do: an operation that is
 // rendered once goes through a buffer of 32 KiB.
 func publishBuffered(addr string, d time.Duration) (int64, error) {
-	c, err := net.Dial("tcp", addr)
+	c, r, err := natscodec.Dial(context.Background(), addr, natscodec.Login{}, "")
 	if err != nil {
 		return 0, err
 	}
 	defer c.Close()
-	w, r := bufio.NewWriterSize(c, 32<<10), bufio.NewReader(c)
-	if _, err := w.WriteString(`CONNECT {"verbose":false,"pedantic":false}` + "\r\n"); err != nil {
-		return 0, err
-	}
+	w := bufio.NewWriterSize(c, 32<<10)
 	op := fmt.Appendf(nil, "PUB %s %d\r\n%s\r\n", publishSubject, publishBytes, strings.Repeat("a", publishBytes))
 	n, err := during(d, func() error {
 		_, err := w.Write(op)
@@ -93,16 +91,11 @@ func publishBuffered(addr string, d time.Duration) (int64, error) {
 	if err := errors.Join(err, w.Flush()); err != nil {
 		return 0, err
 	}
-	for {
-		switch line, err := r.ReadString('\n'); {
-		case err != nil:
-			return 0, err
-		case strings.HasPrefix(line, "PONG"):
-			return n, nil
-		case strings.HasPrefix(line, "-ERR"):
-			return 0, errors.New(line)
-		}
+	line, err := r.ReadString('\n')
+	if err == nil && line != "PONG\r\n" {
+		err = errors.New(line)
 	}
+	return n, err
 }
 
 // during calls f for a time, and gives how often.

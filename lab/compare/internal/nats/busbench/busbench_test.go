@@ -1,27 +1,23 @@
 package busbench
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
-	"paddock/lab/compare/internal/nats/natsload"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Each name in a goal exists, once.
 func TestGoalsAreConsistent(t *testing.T) {
-	b := &Bench{IdleConns: IdleConns}
-	goals := b.Goals(harness.Crossed)
+	goals := Goals(harness.Crossed)
 	seen := map[string]bool{}
 	for _, g := range goals {
 		if seen[g.Name] {
@@ -34,7 +30,7 @@ func TestGoalsAreConsistent(t *testing.T) {
 				t.Errorf("%s: two contenders are called %s", g.Name, c.Name)
 			}
 			names[c.Name] = true
-			if _, _, err := find(c.Operation, IdleConns); err != nil {
+			if _, err := find(c.Operation); err != nil {
 				t.Errorf("%s: %v", g.Name, err)
 			}
 			if c.Pin != harness.Crossed {
@@ -52,7 +48,7 @@ func TestGoalsAreConsistent(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"PubNoPayload", "PubFourQueueSub", "one-to-one-16-latency", "stalled", "idle"} {
+	for _, name := range []string{"PubNoPayload", "PubFourQueueSub", "stalled"} {
 		if !seen[name] {
 			t.Errorf("no goal %s", name)
 		}
@@ -99,42 +95,5 @@ func TestProcessUsage(t *testing.T) {
 	}
 	if _, err := measure.ProcessUsage(cmd.Process.Pid); err == nil {
 		t.Error("a process that has ended still has a clock")
-	}
-}
-
-func TestAProgramThatDoesNotServe(t *testing.T) {
-	for _, argv := range [][]string{{"/does/not/exist"}, {"sh", "-c", "echo no such flag >&2; exit 1"}} {
-		_, err := start(t.Context(), argv, nil, false)
-		if err == nil {
-			t.Fatalf("%q: no error", argv)
-		}
-		if argv[0] == "sh" && !strings.Contains(err.Error(), "no such flag") {
-			t.Errorf("%q: %v does not say what it said", argv, err)
-		}
-	}
-}
-
-// A latency runs at half of the median rate of nats-server, per message published.
-func TestHalf(t *testing.T) {
-	b := &Bench{IdleConns: IdleConns}
-	op, latency, err := find("fan-out-8"+latencySuffix, IdleConns)
-	if err != nil || !latency {
-		t.Fatalf("%v, latency %v", err, latency)
-	}
-	turn := harness.Turn{Contender: harness.Contender{Peer: Ours, Operation: "fan-out-8" + latencySuffix}}
-	for _, ops := range []int64{1600, 800, 8_000_000} {
-		b.keep(op, turn, &measure.Measurement{Ops: ops, Elapsed: time.Second})
-	}
-	half, err := b.half(context.Background(), op, turn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := half.(natsload.Stream).Rate; got != 100 {
-		t.Errorf("got %v a second, want 100: half of 1600 deliveries to 8", got)
-	}
-	turn.Contender.Pin = harness.Crossed
-	b.NATSServer = "/does/not/exist"
-	if _, err := b.half(context.Background(), op, turn); err == nil {
-		t.Error("the maximum of another placement was taken")
 	}
 }

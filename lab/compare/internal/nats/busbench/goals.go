@@ -28,11 +28,10 @@ var Peers = []harness.Listed{
 // referenceVersion is that of lab/compare/go.mod; a test compares them.
 const referenceVersion = "v2.15.2"
 
-// Goals returns the comparisons in the order in which they run: the latencies last, because they
-// run at half the rate that nats-server has reached before.
-func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
-	var goals, latencies []harness.Goal
-	for _, op := range operations(b.IdleConns) {
+// Goals returns the comparisons in the order in which they run.
+func Goals(pin harness.Pin) []harness.Goal {
+	var goals []harness.Goal
+	for _, op := range operations() {
 		switch op.name {
 		case unstalledName, tenName:
 			continue // they run beside the goal that they are the base of
@@ -41,11 +40,7 @@ func (b *Bench) Goals(pin harness.Pin) []harness.Goal {
 		default:
 			goals = append(goals, goalOf(op))
 		}
-		if op.latent() {
-			latencies = append(latencies, latencyGoal(op))
-		}
 	}
-	goals = append(goals, latencies...)
 	for i := range goals {
 		for j := range goals[i].Contenders {
 			goals[i].Contenders[j].Pin = pin
@@ -72,10 +67,8 @@ func metricOf(op operation) harness.Metric {
 	switch op.load.(type) {
 	case natsload.Requests:
 		return harness.P50
-	case natsload.Idle:
-		return harness.ConnBytes
 	}
-	if op.name == "subjects-1m" || op.name == "churn" {
+	if op.name == "subjects-1m" {
 		return harness.OpsPerSecond
 	}
 	return harness.ServerCPU
@@ -86,7 +79,7 @@ func show(g *harness.Goal) {
 	switch g.Metric {
 	case harness.P50:
 		g.Show("p99, p99.9, per second", "%s, %s, %s", harness.P99, harness.P999, harness.OpsPerSecond)
-	case harness.ConnBytes, harness.OpsPerSecond: // of the latter, the processor times say the rest
+	case harness.OpsPerSecond: // the processor times say the rest
 	default:
 		g.Show("per second", "%s", harness.OpsPerSecond)
 	}
@@ -112,18 +105,6 @@ func stalledGoal(op operation) harness.Goal {
 	return g
 }
 
-// latencyGoal runs a stream at half of nats-server's maximum.
-func latencyGoal(op operation) harness.Goal {
-	name := op.name + latencySuffix
-	g := harness.Goal{
-		Name: name, Title: op.title + "; half of nats-server's maximum, from the intended times",
-		Metric: harness.P50, Base: Reference, Fine: true,
-		Contenders: []harness.Contender{contender(Ours, name), contender(Reference, name)},
-	}
-	show(&g)
-	return g
-}
-
 // bars returns the bars of ours against nats-server.
 func bars(name string) []harness.Bar {
 	switch name {
@@ -137,10 +118,6 @@ func bars(name string) []harness.Bar {
 		return []harness.Bar{harness.AtMost(Ours, Reference, harness.P50, 0.75, 0.6), harness.AtMost(Ours, Reference, harness.P99, 0.6, 0.4)}
 	case "subjects-1m":
 		return []harness.Bar{harness.AtLeast(Ours, Reference, harness.OpsPerSecond, 2.5, 4)}
-	case "churn":
-		return []harness.Bar{harness.AtLeast(Ours, Reference, harness.OpsPerSecond, 3, 5)}
-	case "idle":
-		return []harness.Bar{harness.AtMost(Ours, Reference, harness.ConnBytes, 0.25, 0)}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/nats/natsload"
@@ -16,27 +15,18 @@ type operation struct {
 	name  string
 	title string
 	load  load
-	seed  bool // a row of the original benchmark
 }
 
-// load is a Stream, Requests or Idle.
+// load is a Stream or Requests.
 type load interface {
 	Measure(ctx context.Context, s natsload.Server, o measure.Options) (*measure.Measurement, error)
 }
 
-const (
-	manySubjects = 1_000_000
-	fewSubjects  = 1_000
-	churnRate    = 10_000
-)
+const manySubjects = 1_000_000
 
-// IdleConns is how many connections the goal idle has, by its bar.
-const IdleConns = 10_000
-
-// operations returns all of them in the order in which they run, with so many
-// idle connections.
-func operations(idle int) []operation {
-	return slices.Concat(publishing(), seeds(), delivering(), besides(), asking(idle))
+// operations returns all of them in the order in which they run.
+func operations() []operation {
+	return slices.Concat(publishing(), seeds(), delivering(), besides(), asking())
 }
 
 func publishing() []operation {
@@ -54,7 +44,7 @@ func seeds() (all []operation) {
 		if r.Queue != "" {
 			s.Members = r.Sids
 		}
-		all = append(all, operation{name: r.Name, title: fmt.Sprintf("NATS 2012: %d subscriptions, %d B", r.Sids, s.Size), load: s, seed: true})
+		all = append(all, operation{name: r.Name, title: fmt.Sprintf("NATS 2012: %d subscriptions, %d B", r.Sids, s.Size), load: s})
 	}
 	return all
 }
@@ -81,21 +71,16 @@ func besides() []operation {
 	stalled.Stalled = 2
 	ten.Subscribers, ten.Uncounted = 10, 2
 	return []operation{
-		{
-			name: "churn", title: "1:1, 128 B on 1,000 subjects, beside 10,000 SUB and UNSUB a second",
-			load: natsload.Stream{Size: 128, Subject: "few.", Subjects: fewSubjects, Subscribers: 1, Churn: churnRate},
-		},
 		{name: unstalledName, title: "1:8, 128 B, per delivery", load: alone},
 		{name: tenName, title: "1:10, 128 B, per delivery to eight of them", load: ten},
 		{name: stalledName, title: "1:8, 128 B, per delivery, beside 2 subscribers that do not read", load: stalled},
 	}
 }
 
-func asking(idle int) []operation {
+func asking() []operation {
 	return []operation{
 		{name: "request-1", title: "request and reply, 128 B, 1 requester", load: natsload.Requests{Size: 128, Requesters: 1}},
 		{name: "request-50", title: "request and reply, 128 B, 50 requesters", load: natsload.Requests{Size: 128, Requesters: 50}},
-		{name: "idle", title: fmt.Sprintf("%d idle connections: the server's resident memory for each", idle), load: natsload.Idle{Conns: idle}},
 	}
 }
 
@@ -103,21 +88,13 @@ const (
 	unstalledName = "unstalled"
 	tenName       = "ten reading"
 	stalledName   = "stalled"
-	latencySuffix = "-latency"
 )
 
-// find returns the operation of a contender. That of a latency is its stream.
-func find(op measure.Operation, idle int) (operation, bool, error) {
-	name, latency := strings.CutSuffix(string(op), latencySuffix)
-	all := operations(idle)
-	if i := slices.IndexFunc(all, func(o operation) bool { return o.name == name }); i >= 0 {
-		return all[i], latency, nil
+// find returns the operation of a contender.
+func find(op measure.Operation) (operation, error) {
+	all := operations()
+	if i := slices.IndexFunc(all, func(o operation) bool { return o.name == string(op) }); i >= 0 {
+		return all[i], nil
 	}
-	return operation{}, false, fmt.Errorf("no operation %q", op)
-}
-
-// latent reports whether the operation has a latency goal.
-func (o operation) latent() bool {
-	s, ok := o.load.(natsload.Stream)
-	return ok && s.Latent() && !o.seed && s.Stalled == 0 && o.name != unstalledName && o.name != tenName
+	return operation{}, fmt.Errorf("no operation %q", op)
 }

@@ -1,7 +1,6 @@
 package natsload
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 )
@@ -14,8 +13,6 @@ const blockSize = 64 << 10
 type batch struct {
 	data   []byte
 	stride int // bytes of one message
-	body   int // where its payload begins
-	size   int // bytes of its payload
 	total  int // messages in data
 	at     int // the next one
 }
@@ -24,21 +21,17 @@ type batch struct {
 // them as fill a block at least. One subject is itself; more are numbered.
 func render(subject string, n, size int) *batch {
 	digits := len(fmt.Sprint(n - 1))
-	first := ""
 	payload := strings.Repeat("x", size)
-	b := &batch{size: size}
+	b := &batch{}
 	for i := 0; i < n || len(b.data) < blockSize-b.stride; i++ {
 		name := subject
 		if n > 1 {
 			name = fmt.Sprintf("%s%0*d", subject, digits, i%n)
 		}
-		first = fmt.Sprintf("PUB %s %d\r\n", name, size)
-		b.data = append(b.data, first...)
-		b.data = append(b.data, payload...)
-		b.data = append(b.data, "\r\n"...)
+		b.data = fmt.Appendf(b.data, "PUB %s %d\r\n%s\r\n", name, size, payload)
 		b.total++
 		if i == 0 {
-			b.stride, b.body = len(b.data), len(first)
+			b.stride = len(b.data)
 		}
 	}
 	return b
@@ -53,23 +46,6 @@ func (b *batch) next(limit int) ([]byte, int) {
 	from := b.at * b.stride
 	b.at += n
 	return b.data[from : from+n*b.stride], n
-}
-
-// stampSize is how many bytes of a payload a stamp takes.
-const stampSize = 8
-
-// stamp writes the publisher and the number into each of the messages: the first has number, the
-// second one more.
-func (b *batch) stamp(messages []byte, publisher int, number int64) {
-	for at := b.body; at < len(messages); at += b.stride {
-		binary.LittleEndian.PutUint64(messages[at:], uint64(publisher)<<48|uint64(number))
-		number++
-	}
-}
-
-func readStamp(payload []byte) (publisher int, number int64) {
-	stamp := binary.LittleEndian.Uint64(payload)
-	return int(stamp >> 48), int64(stamp & (1<<48 - 1))
 }
 
 // delivered returns the message as a subscriber of that id gets it.

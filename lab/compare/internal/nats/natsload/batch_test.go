@@ -46,18 +46,3 @@ func TestSubjectsComeInTurn(t *testing.T) {
 		}
 	}
 }
-
-func TestStamps(t *testing.T) {
-	b := render("s.", 10, 16)
-	messages, n := b.next(3)
-	b.stamp(messages, 3, 1<<40)
-	for i := range n {
-		publisher, number := readStamp(messages[i*b.stride+b.body:])
-		if publisher != 3 || number != 1<<40+int64(i) {
-			t.Errorf("message %d: got %d of %d", i, number, publisher)
-		}
-	}
-	if tail := messages[b.stride-2 : b.stride]; string(tail) != "\r\n" || n != 3 {
-		t.Errorf("%d messages, the first ends in %q", n, tail)
-	}
-}

@@ -12,7 +12,7 @@ import (
 	"paddock/internal/process/lifecycle"
 )
 
-// besides is the load beside a stream: changes of subscriptions, and subscribers that do not read.
+// besides is the load beside a stream: subscribers that do not read.
 type besides struct {
 	running  sync.WaitGroup
 	halt     context.CancelFunc
@@ -23,13 +23,6 @@ type besides struct {
 func (b *besides) start(w *crew, s Stream) error {
 	ctx, cancel := context.WithCancel(w.ctx)
 	b.halt = cancel
-	if s.Churn > 0 {
-		c, err := w.join("the churning one", nil)
-		if err != nil {
-			return err
-		}
-		b.run(func() error { return churn(ctx, w, c, s.Churn) })
-	}
 	for i := range s.Stalled {
 		idle, err := newStalled(ctx, w.addr, s.Subject)
 		if err != nil {
@@ -56,56 +49,6 @@ func (b *besides) stop() error {
 	}
 	b.running.Wait()
 	return errors.Join(b.failures...)
-}
-
-const (
-	// churnTick is how often changes of subscriptions are sent.
-	churnTick = time.Millisecond
-	// churnAlive is how many subscriptions there are at a time.
-	churnAlive = 1000
-	// churnSubjects is how many subjects they take turns with; every other one has
-	// a wildcard.
-	churnSubjects = 100_000
-)
-
-// churn makes rate pairs of SUB and UNSUB a second until ctx ends, and then waits
-// until the server has done the last. One that falls behind its rate is an error.
-func churn(ctx context.Context, w *crew, c *conn, rate int) error {
-	ticks, err := newTicker(churnTick)
-	if err != nil {
-		return err
-	}
-	defer ticks.Stop()
-	began := time.Now()
-	var text []byte
-	sid := 0
-	for ctx.Err() == nil {
-		due := int(float64(rate) * time.Since(began).Seconds())
-		text = text[:0]
-		for ; sid < due && len(text) < blockSize; sid++ {
-			tail := ""
-			if sid%2 == 0 {
-				tail = ".*"
-			}
-			text = fmt.Appendf(text, "SUB churn.%d%s %d\r\n", sid%churnSubjects, tail, sid)
-			if sid >= churnAlive {
-				text = fmt.Appendf(text, "UNSUB %d\r\n", sid-churnAlive)
-			}
-		}
-		if err := c.send(w.ctx, text); err != nil {
-			return err
-		}
-		if err := ticks.Wait(); err != nil {
-			return err
-		}
-	}
-	if err := c.ping(w.ctx); err != nil {
-		return err
-	}
-	if want := int(float64(rate) * time.Since(began).Seconds()); sid < want*9/10-rate/10 {
-		return fmt.Errorf("%d of %d changes of subscriptions were made", sid, want)
-	}
-	return nil
 }
 
 const (

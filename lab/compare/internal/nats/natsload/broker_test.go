@@ -93,9 +93,6 @@ func (b *broker) serve(nc net.Conn) {
 			}
 			asked = true
 		case "SUB":
-			if strings.HasPrefix(words[1], "churn.") {
-				continue // no client publishes there
-			}
 			b.mu.Lock()
 			b.subs[nc][words[len(words)-1]] = words[1]
 			b.mu.Unlock()
@@ -177,4 +174,3 @@ func (b *broker) publish(in io.Reader, words []string) error {
 // The broker is also the process that is measured.
 func (b *broker) Addr() string                  { return b.listener.Addr().String() }
 func (b *broker) Usage() (measure.Usage, error) { return measure.OwnUsage() }
-func (b *broker) Memory() (int64, error)        { return 1 << 20, nil }

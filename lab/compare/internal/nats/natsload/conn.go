@@ -29,7 +29,6 @@ type conn struct {
 	name     string
 	received atomic.Int64  // messages
 	answers  chan struct{} // PONGs
-	read     func()        // called before the bytes of a read are taken; nil without
 	wake     func()        // called after received has grown; nil without
 }
 
@@ -86,9 +85,6 @@ func (c *conn) receive() error {
 	buf := make([]byte, readSize)
 	for {
 		n, err := c.nc.Read(buf)
-		if c.read != nil {
-			c.read()
-		}
 		if failed := c.feed(buf[:n]); failed != nil {
 			return failed
 		}

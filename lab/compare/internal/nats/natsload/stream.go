@@ -9,7 +9,7 @@
 // messages in flight, because a broker has none, and closes a subscriber with too many pending
 // ones.
 //
-// The operations are values of [Stream], [Requests] and [Idle].
+// The operations are values of [Stream] and [Requests].
 package natsload
 
 import (
@@ -45,12 +45,10 @@ type Server interface {
 	measure.User
 	// Addr is where it listens.
 	Addr() string
-	// Memory returns its resident memory in bytes.
-	Memory() (int64, error)
 }
 
-// Stream is an operation: publishers that send as fast as they may, or at a rate. An operation is a
-// delivery, or a message without subscribers.
+// Stream is an operation: publishers that send as fast as they may. An operation is a delivery, or
+// a message without subscribers.
 type Stream struct {
 	Size        int    // bytes of payload
 	Subject     string // "foo" if empty; with Subjects, the prefix of their numbers
@@ -59,12 +57,8 @@ type Stream struct {
 	Subscribers int    // connections
 	Members     int    // subscriptions of each in one queue group; 0: no queue group, one subscription
 	Same        bool   // the publisher's connection is also the subscriber's
-	Churn       int    // pairs of SUB and UNSUB a second on a connection of their own
 	Stalled     int    // subscribers beside these that do not read
 	Uncounted   int    // of the subscribers, those whose deliveries are no operations
-	Rate        float64
-	// Rate is the messages published in a second, each with its intended time; 0:
-	// as many as can be. The latencies are from the intended times.
 
 	underWay int // bytes that may be under way to one subscriber; 0 is windowBytes
 }
@@ -76,16 +70,6 @@ func (s Stream) fanOut() int {
 	}
 	return s.Subscribers - s.Uncounted
 }
-
-// Rated returns the stream at a share of a measured rate.
-func (s Stream) Rated(reached, share float64) Stream {
-	s.Rate = reached / float64(max(1, s.fanOut())) * share
-	return s
-}
-
-// Latent reports whether the stream can run with a rate: it has subscribers, and messages with room
-// for a stamp.
-func (s Stream) Latent() bool { return s.Subscribers > 0 && s.Size >= stampSize }
 
 // Measure runs the stream against a server.
 func (s Stream) Measure(ctx context.Context, server Server, o measure.Options) (_ *measure.Measurement, err error) {
@@ -113,7 +97,6 @@ func (s Stream) Measure(ctx context.Context, server Server, o measure.Options) (
 	if err := errors.Join(err, meter.Stop(m)); err != nil {
 		return nil, err
 	}
-	m.Latency = r.latency()
 	return m, r.verify()
 }
 
@@ -125,7 +108,6 @@ type streaming struct {
 	publishers  []*conn
 	batches     []*batch
 	subscribers []*conn
-	clocks      []*clock // with a rate, one for each subscriber
 }
 
 // join connects all clients; the subscriptions are in effect when it returns.
@@ -161,12 +143,7 @@ func (r *streaming) join() error {
 // prepare sets how a subscriber receives.
 func (r *streaming) prepare(c *conn) {
 	c.wake = r.window.wake
-	switch {
-	case r.Rate > 0:
-		k := &clock{}
-		r.clocks = append(r.clocks, k)
-		k.attach(c)
-	case r.Subjects == 1 && r.Members <= 1:
+	if r.Subjects == 1 && r.Members <= 1 {
 		c.expect(delivered(r.Subject, 1, r.Size))
 	}
 }
@@ -237,19 +214,10 @@ func (r *streaming) publish(d time.Duration) error {
 		running  sync.WaitGroup
 		halt     atomic.Bool
 		failures = make([]error, len(r.publishers))
-		began    = time.Now()
 	)
-	for _, c := range r.clocks {
-		c.begin(began, r.Rate/float64(len(r.publishers)))
-	}
 	for i, c := range r.publishers {
 		running.Go(func() {
-			if r.Rate > 0 {
-				failures[i] = r.paced(c, i, began, d)
-			} else {
-				failures[i] = r.flood(c, r.batches[i], &halt)
-			}
-			if failures[i] == nil {
+			if failures[i] = r.flood(c, r.batches[i], &halt); failures[i] == nil {
 				failures[i] = c.ping(r.crew.ctx)
 			}
 		})

@@ -101,25 +101,12 @@ func (s *site) events(n *node) (text []byte) {
 		if cursor != "" {
 			query += "&cursor=" + cursor
 		}
-		req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, n.url("/v1/events"+query), http.NoBody)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		res, err := client.Do(req)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		var b bytes.Buffer
-		_, err = b.ReadFrom(res.Body)
-		_ = res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK {
-			s.t.Fatalf("events of node %s: %s %s %v", n.name, res.Status, b.Bytes(), err)
-		}
-		if b.Len() == 0 {
+		header, part := s.get(n, "/v1/events"+query)
+		if len(part) == 0 {
 			return text
 		}
-		text = append(text, b.Bytes()...)
-		cursor = res.Header.Get("Paddock-Cursor")
+		text = append(text, part...)
+		cursor = header.Get("Paddock-Cursor")
 	}
 }
 
@@ -167,7 +154,7 @@ func (s *site) checkTracks(writers []*writer) {
 		for _, w := range writers {
 			for _, o := range w.objects {
 				var times []int64
-				for line := range strings.Lines(string(get(s.t, n.url("/v1/objects/"+o+"/track?format=ndjson&limit=100000")))) {
+				for line := range strings.Lines(string(s.body(n, "/v1/objects/"+o+"/track?format=ndjson&limit=100000"))) {
 					var p struct{ T time.Time }
 					if err := json.Unmarshal([]byte(line), &p); err != nil {
 						s.t.Fatalf("%v: %s", err, line)
@@ -185,10 +172,10 @@ func (s *site) checkTracks(writers []*writer) {
 // checkErasure checks that the past of an object is removed at all nodes.
 func (s *site) checkErasure(object string) {
 	s.t.Helper()
-	status, answer, err := request(s.t.Context(), time.Minute, http.MethodDelete, s.follower().url("/v1/objects/"+object+"?history=1"), "")
-	if err != nil || status != http.StatusNoContent {
-		s.t.Fatalf("DELETE %s: %d %s, %v", object, status, answer, err)
-	}
+	s.await("DELETE of "+object, func() bool {
+		status, _, err := request(s.t.Context(), time.Minute, http.MethodDelete, s.follower().url("/v1/objects/"+object+"?history=1"), "")
+		return err == nil && status == http.StatusNoContent
+	})
 	s.await("the end of the past of "+object, func() bool {
 		return !slices.ContainsFunc(s.nodes, func(n *node) bool {
 			status, answer, err := request(s.t.Context(), time.Minute, http.MethodGet, n.url("/v1/objects/"+object+"/track?format=ndjson"), "")
@@ -223,7 +210,7 @@ func (s *site) checkStates(c *changer) {
 	for _, n := range s.nodes {
 		state := map[string]string{}
 		for _, path := range []string{"/v1/objects?limit=10000", "/v1/sets", "/v1/rules?limit=1000", "/v1/webhooks", "/v1/sets/base"} {
-			state[path] = string(get(s.t, n.url(path)))
+			state[path] = string(s.body(n, path))
 		}
 		var list struct{ Sets []map[string]any }
 		if err := json.Unmarshal([]byte(state["/v1/sets"]), &list); err != nil {
@@ -232,7 +219,7 @@ func (s *site) checkStates(c *changer) {
 		for i := range list.Sets {
 			delete(list.Sets[i], "index") // its memory is that of the process
 			path := fmt.Sprint("/v1/sets/", list.Sets[i]["name"])
-			state[path] = string(get(s.t, n.url(path)))
+			state[path] = string(s.body(n, path))
 		}
 		state["/v1/sets"] = fmt.Sprint(list.Sets)
 		states = append(states, state)
@@ -247,10 +234,13 @@ func (s *site) checkStates(c *changer) {
 	for path, part := range c.kept {
 		text := states[0][path]
 		if strings.HasPrefix(path, "/v1/rules") {
-			status, answer, err := request(s.t.Context(), time.Minute, http.MethodGet, s.nodes[0].url(path), "")
-			if text = string(answer); err != nil || status != http.StatusOK {
-				text = ""
-			}
+			s.await("GET "+path, func() bool {
+				status, answer, err := request(s.t.Context(), time.Minute, http.MethodGet, s.nodes[0].url(path), "")
+				if text = string(answer); status != http.StatusOK {
+					text = ""
+				}
+				return err == nil && status/100 != 5
+			})
 		}
 		if !strings.Contains(text, fmt.Sprintf("%q", part)) {
 			s.t.Errorf("%s was acknowledged with %q, and is %q", path, part, text)

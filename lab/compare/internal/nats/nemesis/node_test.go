@@ -10,9 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -26,39 +25,77 @@ type node struct {
 	http, bus, wire string // addresses
 	args            []string
 
-	cmd   *exec.Cmd     // nil: it does not run
-	asked *atomic.Bool  // it was told to end
-	ended chan struct{} // it has ended
-	begun time.Time     // when it was started last
+	unit  *unit     // nil: it does not run
+	begun time.Time // when it was started last
 }
 
 func (n *node) url(path string) string { return "http://" + n.http + path }
 
+// unit is a node's process. As the unit of systemd does, it starts again what has ended with code 1
+// because the servers gave no answer.
+type unit struct {
+	ended chan struct{} // it has ended, and is not started again
+
+	mu    sync.Mutex // guards the fields below
+	cmd   *exec.Cmd
+	asked bool // it was told to end
+}
+
+// signal sends a signal to the process.
+func (u *unit) signal(s syscall.Signal, end bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asked = u.asked || end
+	_ = u.cmd.Process.Signal(s)
+}
+
 // run starts a node that does not run.
 func (s *site) run(n *node) {
 	s.t.Helper()
-	log, err := os.OpenFile(filepath.Join(n.dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	cmd, err := s.start(n)
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	u := &unit{ended: make(chan struct{}), cmd: cmd}
+	n.unit, n.begun = u, time.Now()
+	s.watching.Go(func() {
+		defer close(u.ended)
+		for {
+			err := cmd.Wait()
+			again := cmd.ProcessState.ExitCode() == 1 && strings.Contains(n.tail(), "cluster.url")
+			if again {
+				<-time.After(time.Second) // RestartSec
+			}
+			u.mu.Lock()
+			asked := u.asked
+			if again && !asked {
+				cmd, err = s.start(n)
+				u.cmd = cmd
+			}
+			u.mu.Unlock()
+			switch {
+			case asked:
+				return
+			case !again || err != nil:
+				s.t.Errorf("node %s has ended by itself: %v; its log ends with\n%s", n.name, err, n.tail())
+				return
+			}
+		}
+	})
+}
+
+// start starts the process of a node.
+func (s *site) start(n *node) (*exec.Cmd, error) {
+	log, err := os.OpenFile(filepath.Join(n.dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
 	defer log.Close()
 	fmt.Fprintf(log, "--- started at %s\n", time.Now().Format(time.StampMilli))
-	n.cmd = exec.Command(s.program, n.args...)
-	n.cmd.Stdout, n.cmd.Stderr, n.cmd.Dir = log, log, n.dir
-	n.cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+n.dir, "GOTRACEBACK=all")
-	if err := n.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	n.begun = time.Now()
-	n.asked, n.ended = new(atomic.Bool), make(chan struct{})
-	cmd, asked, ended := n.cmd, n.asked, n.ended
-	s.watching.Go(func() {
-		err := cmd.Wait()
-		if !asked.Load() {
-			s.t.Errorf("node %s has ended by itself: %v; its log ends with\n%s", n.name, err, n.tail())
-		}
-		close(ended)
-	})
+	cmd := exec.Command(s.program, n.args...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, n.dir
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+n.dir, "GOTRACEBACK=all")
+	return cmd, cmd.Start()
 }
 
 // tail returns the end of a node's log.
@@ -73,42 +110,41 @@ func (n *node) tail() string {
 
 // kill ends a node as kill -9 does.
 func (s *site) kill(n *node) {
-	if n.cmd == nil {
+	if n.unit == nil {
 		return
 	}
-	n.asked.Store(true)
-	_ = n.cmd.Process.Kill()
-	<-n.ended
-	n.cmd = nil
+	n.unit.signal(syscall.SIGKILL, true)
+	<-n.unit.ended
+	n.unit = nil
 }
 
 // end ends a node by SIGTERM, which it has to follow within its limit.
 func (s *site) end(n *node) {
 	s.t.Helper()
-	if n.cmd == nil {
+	u := n.unit
+	if u == nil {
 		return
 	}
-	n.asked.Store(true)
-	_ = n.cmd.Process.Signal(syscall.SIGTERM)
+	u.signal(syscall.SIGTERM, true)
 	select {
-	case <-n.ended:
+	case <-u.ended:
 	case <-time.After(drainLimit):
-		_ = n.cmd.Process.Signal(syscall.SIGQUIT) // its log gets the goroutines
-		<-n.ended
+		u.signal(syscall.SIGQUIT, true) // its log gets the goroutines
+		<-u.ended
 		s.t.Errorf("node %s did not end within %v; its log ends with\n%s", n.name, drainLimit, n.tail())
 	}
-	if code := n.cmd.ProcessState.ExitCode(); code != 0 {
+	if code := u.cmd.ProcessState.ExitCode(); code != 0 {
 		s.t.Errorf("node %s has ended with code %d; its log ends with\n%s", n.name, code, n.tail())
 	}
-	n.cmd = nil
+	n.unit = nil
 }
 
 func (s *site) freeze(n *node) {
-	_ = n.cmd.Process.Signal(syscall.SIGSTOP)
+	n.unit.signal(syscall.SIGSTOP, false)
 }
 
 func (s *site) thaw(n *node) {
-	_ = n.cmd.Process.Signal(syscall.SIGCONT)
+	n.unit.signal(syscall.SIGCONT, false)
 }
 
 // client makes the requests of the test. Its connections are not kept, as a node may be stopped.
@@ -131,12 +167,35 @@ func request(ctx context.Context, within time.Duration, method, url, body string
 	return res.StatusCode, answer, err
 }
 
-// get makes a request that has to succeed.
-func get(t testing.TB, url string) []byte {
-	t.Helper()
-	status, answer, err := request(t.Context(), time.Minute, http.MethodGet, url, "")
-	if err != nil || status != http.StatusOK {
-		t.Fatalf("GET %s: %d %s, %v", url, status, answer, err)
-	}
-	return answer
+// get makes a request that has to succeed in the end: a node that was the leader closes its doors
+// until it follows another one.
+func (s *site) get(n *node, path string) (header http.Header, body []byte) {
+	s.t.Helper()
+	s.await("GET "+path+" of node "+n.name, func() bool {
+		bounded, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+		defer cancel()
+		req, err := http.NewRequestWithContext(bounded, http.MethodGet, n.url(path), http.NoBody)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		header = res.Header
+		body, err = io.ReadAll(res.Body)
+		if res.StatusCode/100 == 4 {
+			s.t.Fatalf("GET %s of node %s: %s: %s", path, n.name, res.Status, body)
+		}
+		return err == nil && res.StatusCode == http.StatusOK
+	})
+	return header, body
+}
+
+// body returns the body of such a request's answer.
+func (s *site) body(n *node, path string) []byte {
+	s.t.Helper()
+	_, body := s.get(n, path)
+	return body
 }

@@ -179,7 +179,7 @@ func (s *site) leader() (leader *node) {
 	term := uint64(0)
 	for _, n := range s.nodes {
 		b := s.beats[n.name]
-		if n.cmd != nil && b.Role == cluster.Leader && b.Term > term && time.Since(b.at) < 2*time.Second {
+		if n.unit != nil && b.Role == cluster.Leader && b.Term > term && time.Since(b.at) < 2*time.Second {
 			leader, term = n, b.Term
 		}
 	}
@@ -191,7 +191,7 @@ func (s *site) isAlive(n *node) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.beats[n.name]
-	return n.cmd != nil && b.at.After(n.begun) && time.Since(b.at) < time.Second && (b.Role == cluster.Leader || b.Role == cluster.Follower)
+	return n.unit != nil && b.at.After(n.begun) && time.Since(b.at) < time.Second && (b.Role == cluster.Leader || b.Role == cluster.Follower)
 }
 
 // allAlive reports that of all nodes.

@@ -36,7 +36,7 @@ func oneWay(ctx context.Context, open func(context.Context) (peers.Sender, error
 		return nil, err
 	}
 	sent := int64(n)
-	arrived := func() error { return r.Await(0, sent*int64(size), settle) }
+	arrived := func() error { return r.Await(sent*int64(size), settle) }
 
 	// The first window is the warm-up.
 	warm, err := sendAll(ctx, senders, size, o.Warmup)

@@ -49,9 +49,9 @@ type Remote interface {
 	measure.User
 	// Received returns how much has come in.
 	Received() (messages, bytes int64, err error)
-	// Await returns when messages and bytes have come in, or an error that says
-	// how far it came within the limit.
-	Await(messages, bytes int64, limit time.Duration) error
+	// Await returns when so many bytes have come in, or an error that says how far it came within
+	// the limit.
+	Await(bytes int64, limit time.Duration) error
 }
 
 // Run measures op over the session.

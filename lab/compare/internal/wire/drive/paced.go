@@ -32,7 +32,7 @@ func paced(ctx context.Context, s peers.Session, r Remote, o measure.Options, st
 	if err := errors.Join(err, stopped); err != nil {
 		return nil, err
 	}
-	return m, r.Await(0, (sent+int64(streams))*peers.BulkSize, settle)
+	return m, r.Await((sent+int64(streams))*peers.BulkSize, settle)
 }
 
 // measurePaced runs the window. Its bytes are those of the streams.

@@ -90,7 +90,7 @@ func serveGRPC(svc *Service) (func() error, error) {
 
 func grpcDescription() *grpc.ServiceDesc {
 	receive := func(srv any, stream grpc.ServerStream) error {
-		return receiveGRPC(srv.(*Sink).Counter(), stream)
+		return receiveGRPC(srv.(*Sink), stream)
 	}
 	return &grpc.ServiceDesc{
 		ServiceName: "bench.Bench",
@@ -111,7 +111,7 @@ func echoGRPC(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServ
 	return m, nil
 }
 
-func receiveGRPC(counter *Counter, stream grpc.ServerStream) error {
+func receiveGRPC(counter *Sink, stream grpc.ServerStream) error {
 	m := &message{}
 	for {
 		if err := stream.RecvMsg(m); errors.Is(err, io.EOF) {

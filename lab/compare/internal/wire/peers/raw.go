@@ -55,7 +55,7 @@ func serveRaw(nc net.Conn, sink *Sink) error {
 		_, err := io.CopyBuffer(struct{ io.Writer }{nc}, struct{ io.Reader }{nc}, buf[:SmallSize])
 		return err
 	case modeBulk:
-		_, err := io.CopyBuffer(sink.Counter(), struct{ io.Reader }{nc}, buf)
+		_, err := io.CopyBuffer(sink, struct{ io.Reader }{nc}, buf)
 		return err
 	}
 	return fmt.Errorf("no such mode: %q", buf[0])

@@ -15,7 +15,6 @@ var Wire = Peer{
 	Serve: func(svc *Service) (func() error, error) {
 		mux, config := wire.NewMux(), &wire.Config{}
 		config.Mux = mux
-		counter := svc.Sink.Counter() // of the one connection that a measurement opens
 		wire.Handle(mux, wireEcho, func(_ context.Context, body []byte) ([]byte, error) {
 			return body, nil
 		}, wire.Inline())
@@ -25,11 +24,11 @@ var Wire = Peer{
 				count++
 				bytes += len(body)
 			}
-			counter.Add(count, bytes)
+			svc.Sink.Add(count, bytes)
 			return nil
 		}, wire.Inline())
 		mux.HandleStream(wireBulk, func(_ context.Context, s *wire.Stream) error {
-			_, err := s.WriteTo(svc.Sink.Counter())
+			_, err := s.WriteTo(svc.Sink)
 			return err
 		})
 		return serveWire(svc, config), nil

@@ -50,7 +50,6 @@ func Goals() []harness.Goal {
 			Bars:       []harness.Bar{harness.AtLeast("wire", "raw", harness.BytesPerSecond, 0.95, 1.1)},
 		},
 		besideGoal(),
-		wanGoal(),
 	}
 	for i := range goals {
 		g := &goals[i]
@@ -130,26 +129,6 @@ func besideGoal() harness.Goal {
 			1/drive.Pace.Seconds(), drive.BulkStreams),
 		Metric: harness.P99, Contenders: all,
 		Bars: []harness.Bar{harness.AtMost("wire", "wire alone", harness.P99, 3, 0)},
-	}
-}
-
-// wanGoal has the bar on the rate of a stream once its window has grown, and shows the rate from
-// its first byte on.
-func wanGoal() harness.Goal {
-	all := harness.Contenders(drive.Bulk, "", "raw", "wire", "grpc")
-	for _, peer := range []string{"raw", "wire", "grpc"} {
-		all = append(all, harness.Contender{
-			Name: peer + " from cold", Peer: peer, Operation: drive.Bulk, Cold: true, Base: "raw from cold",
-		})
-	}
-	for i := range all {
-		all[i].Link = true
-	}
-	return harness.Goal{
-		Name: "wan", Title: "one stream, writes of 64 KiB, across 1 Gbit/s with a round trip of 50 ms",
-		Metric: harness.BytesPerSecond, Base: "raw", Contenders: all,
-		Bars:   []harness.Bar{harness.AtLeast("wire", "raw", harness.BytesPerSecond, 0.90, 0.95)},
-		Longer: 3,
 	}
 }
 

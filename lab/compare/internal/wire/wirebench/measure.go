@@ -2,24 +2,19 @@ package wirebench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
-	"time"
 
 	"paddock/lab/compare/internal/harness"
 	"paddock/lab/compare/internal/harness/measure"
 	"paddock/lab/compare/internal/wire/drive"
 	"paddock/lab/compare/internal/wire/peers"
-	"paddock/lab/process"
-	"paddock/wire/wiretest"
 )
 
 // Bench measures contenders.
 type Bench struct {
-	// Self is the program that calls [Child] for the arguments ServeCommand and RelayCommand.
+	// Self is the program that calls [Child] for the arguments ServeCommand.
 	Self string
 }
 
@@ -45,14 +40,6 @@ func (b Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurem
 			return nil, err
 		}
 	}
-	if c.Link {
-		relay, failed := start(ctx, []string{b.Self, RelayCommand, server.Addr}, nil)
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, relay.Stop()) }()
-		target.Addr = relay.Addr
-	}
 	session, err := peer.Dial(ctx, target)
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
@@ -62,29 +49,7 @@ func (b Bench) Measure(ctx context.Context, t harness.Turn) (m *measure.Measurem
 		if err := server.Profile(t.Profile + "-server.pprof"); err != nil {
 			return nil, err
 		}
-		stop, failed := process.Profile(t.Profile + "-client.pprof")
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, stop()) }()
 	}
 	runtime.GC() // the garbage of the contender before is not part of this one
 	return drive.Run(ctx, c.Operation, session, server, t.Options)
-}
-
-// link is the link of the goal wan: 1 Gbit/s each way, 50 ms there and back.
-var link = wiretest.LinkConfig{Rate: 125e6, Delay: 25 * time.Millisecond}
-
-// serveRelay is the link's process: it passes connections on to addr across the
-// emulated link, until in ends. Its input and output are those of [Serve].
-func serveRelay(addr string, in io.Reader, out io.Writer) error {
-	shaper, err := wiretest.NewShaper(addr, link)
-	if err != nil {
-		return err
-	}
-	to := json.NewEncoder(out)
-	if err = to.Encode(reply{Addr: shaper.Addr().String()}); err == nil {
-		err = answer(&peers.Sink{}, in, to)
-	}
-	return errors.Join(err, shaper.Close())
 }

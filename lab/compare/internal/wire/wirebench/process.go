@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os/exec"
-	"strings"
 	"time"
 
 	"paddock/lab/compare/internal/harness"
@@ -22,10 +21,10 @@ import (
 // the server's standard input as a line of JSON, and the server answers with a reply. When the
 // input ends, so does the server, however the measuring process ended.
 type command struct {
-	Do              string        // "received", "await" or "profile"
-	Messages, Bytes int64         // await: it returns when both have been received
-	Limit           time.Duration // await: or after this time
-	File            string        // profile: it is of the time from now until the end
+	Do    string        // "received", "await" or "profile"
+	Bytes int64         // await: it returns when so many have been received
+	Limit time.Duration // await: or after this time
+	File  string        // profile: it is of the time from now until the end
 }
 
 // reply is the answer to a command. The first reply comes by itself, and has the address.
@@ -39,19 +38,13 @@ type reply struct {
 // awaitEvery is the interval at which a server looks whether the awaited messages have come.
 const awaitEvery = 100 * time.Microsecond
 
-// The first arguments of the processes that a measurement starts.
-const (
-	ServeCommand = "serve" // PEER [tls]
-	RelayCommand = "relay" // ADDR
-)
+// ServeCommand is the first argument of the process that a measurement starts. PEER [tls] follow.
+const ServeCommand = "serve"
 
-// Child is such a process.
-func Child(command string, args []string, in io.Reader, out io.Writer) error {
-	switch {
-	case len(args) == 0:
+// Child is that process, with the arguments that follow.
+func Child(args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 0 {
 		return errors.New("serve: which peer?")
-	case command == RelayCommand:
-		return serveRelay(args[0], in, out)
 	}
 	peer, err := peers.Find(args[0])
 	if err != nil {
@@ -68,10 +61,6 @@ func Serve(peer peers.Peer, withTLS bool, in io.Reader, out io.Writer) error {
 	}
 	stop, err := peer.Serve(svc)
 	to := json.NewEncoder(out)
-	if errors.Is(err, errors.ErrUnsupported) {
-		svc.Listener.Close()
-		return to.Encode(reply{Unsupported: err.Error()})
-	}
 	if err != nil {
 		svc.Listener.Close()
 		return errors.Join(err, to.Encode(reply{Error: err.Error()}))
@@ -113,7 +102,7 @@ func answer(sink *peers.Sink, in io.Reader, to *json.Encoder) (err error) {
 		var failed error
 		switch c.Do {
 		case "await":
-			await(sink, c.Messages, c.Bytes, c.Limit)
+			await(sink, c.Bytes, c.Limit)
 		case "profile":
 			if end, err := process.Profile(c.File); err == nil {
 				stop = end
@@ -133,9 +122,9 @@ func answer(sink *peers.Sink, in io.Reader, to *json.Encoder) (err error) {
 	}
 }
 
-func await(sink *peers.Sink, messages, bytes int64, limit time.Duration) {
+func await(sink *peers.Sink, bytes int64, limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(awaitEvery) {
-		if m, b := sink.Totals(); m >= messages && b >= bytes {
+		if _, b := sink.Totals(); b >= bytes {
 			return
 		}
 	}
@@ -146,64 +135,62 @@ type Server struct {
 	Addr        string
 	Certificate []byte // DER; nil without TLS
 
-	pid    int
-	wait   func() error
-	input  io.WriteCloser
-	output *json.Decoder
+	ctx   context.Context // of the turn
+	child *process.Child
+	input io.WriteCloser
+	lines chan string
 }
 
 var _ drive.Remote = (*Server)(nil)
 
-// start starts a server's process and waits until it listens. argv is the
-// program and the arguments that make it call Serve; where is nil to let the
-// kernel choose.
+const (
+	// answersWithin is the time for a reply, besides the limit of await.
+	answersWithin = 10 * time.Second
+	// endsWithin is the time for the end behind the end of the input.
+	endsWithin = 10 * time.Second
+)
+
+// start starts a server's process and waits until it listens. argv is the program and the arguments
+// that make it call Serve; where is nil to let the kernel choose.
 func start(ctx context.Context, argv []string, where *harness.Placement) (*Server, error) {
-	s, cmd := &Server{}, exec.CommandContext(ctx, argv[0], argv[1:]...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
+	s, cmd := &Server{ctx: ctx}, exec.Command(argv[0], argv[1:]...)
+	var err error
 	if s.input, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	if s.wait, err = process.Start(cmd, process.Options{Place: where.Start}); err != nil {
+	lines, take := process.Lines()
+	s.lines = lines
+	if s.child, err = process.Spawn("the server", cmd, process.Options{Place: where.Start}, take, nil); err != nil {
 		return nil, err
 	}
-	s.pid, s.output = cmd.Process.Pid, json.NewDecoder(output)
-	first, err := s.read()
+	first, err := s.read(0)
 	if err != nil {
-		s.input.Close()
-		_ = s.wait() // its output says more than its status
-		return nil, fmt.Errorf("%w%s", err, stderr.String())
+		return nil, errors.Join(err, s.Stop())
 	}
 	s.Addr, s.Certificate = first.Addr, first.Certificate
 	return s, nil
 }
 
-func (s *Server) read() (r reply, err error) {
-	if err := s.output.Decode(&r); err != nil {
-		return r, fmt.Errorf("the server's process ended: %w", err)
+func (s *Server) read(within time.Duration) (r reply, err error) {
+	line, err := s.child.Hear(s.ctx, answersWithin+within, s.lines)
+	if err == nil {
+		err = json.Unmarshal([]byte(line), &r)
 	}
-	if r.Unsupported != "" {
-		return r, fmt.Errorf("%s: %w", strings.TrimSuffix(r.Unsupported, ": "+errors.ErrUnsupported.Error()), errors.ErrUnsupported)
+	if err == nil && r.Error != "" {
+		err = fmt.Errorf("the server: %s", r.Error)
 	}
-	if r.Error != "" {
-		return r, fmt.Errorf("the server: %s", r.Error)
-	}
-	return r, nil
+	return r, err
 }
 
 func (s *Server) ask(c command) (reply, error) {
 	if err := json.NewEncoder(s.input).Encode(c); err != nil {
 		return reply{}, err
 	}
-	return s.read()
+	return s.read(c.Limit)
 }
 
 // Usage implements drive.Remote.
-func (s *Server) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.pid) }
+func (s *Server) Usage() (measure.Usage, error) { return measure.ProcessUsage(s.child.Pid()) }
 
 // Received implements drive.Remote.
 func (s *Server) Received() (messages, bytes int64, err error) {
@@ -212,16 +199,12 @@ func (s *Server) Received() (messages, bytes int64, err error) {
 }
 
 // Await implements drive.Remote.
-func (s *Server) Await(messages, bytes int64, limit time.Duration) error {
-	got, err := s.ask(command{Do: "await", Messages: messages, Bytes: bytes, Limit: limit})
-	if err != nil {
-		return err
+func (s *Server) Await(bytes int64, limit time.Duration) error {
+	got, err := s.ask(command{Do: "await", Bytes: bytes, Limit: limit})
+	if err == nil && got.Bytes < bytes {
+		err = fmt.Errorf("within %v %d bytes arrived, of %d", limit, got.Bytes, bytes)
 	}
-	if got.Messages < messages || got.Bytes < bytes {
-		return fmt.Errorf("within %v %d messages and %d bytes arrived, of %d and %d",
-			limit, got.Messages, got.Bytes, messages, bytes)
-	}
-	return nil
+	return err
 }
 
 // Profile writes a profile of the server's CPU into a file, from now until Stop.
@@ -232,5 +215,13 @@ func (s *Server) Profile(file string) error {
 
 // Stop ends the process and waits for it.
 func (s *Server) Stop() error {
-	return errors.Join(s.input.Close(), s.wait())
+	_ = s.input.Close() // it may have ended
+	timer := time.NewTimer(endsWithin)
+	defer timer.Stop()
+	select {
+	case <-s.child.Ended():
+		return s.child.ExitError()
+	case <-timer.C:
+		return errors.Join(fmt.Errorf("the server is still there after %v", endsWithin), s.child.Kill())
+	}
 }

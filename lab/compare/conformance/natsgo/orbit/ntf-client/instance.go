@@ -66,7 +66,6 @@ func (i *Instance) Destroy(t testing.TB) {
 		if err := s.server.Stop(); err != nil {
 			t.Errorf("stopping %s: %v", s.Name, err)
 		}
-		s.server.Release()
 	}
 	if err := i.dir.Remove(); err != nil {
 		t.Error(err)
@@ -102,7 +101,7 @@ func (i *Instance) UpdateServer(t testing.TB, s *ManagedServer, opts ...UpdateOp
 	for _, opt := range opts {
 		opt.update(&u)
 	}
-	if err := s.server.Update(u.config.Snippets, u.config.Template, u.tlsTimeout); err != nil {
+	if err := s.server.Update(u.config.Snippets, u.tlsTimeout); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,7 +2,6 @@ package spawn
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,11 +13,9 @@ import (
 type Config struct {
 	JetStream bool
 	TLS       *TLS
-	// Snippets by slot: "top", "jetstream" (within its block), "websocket",
-	// "leafnode", "mqtt", "authorization", "accounts", "system_account".
+	// Snippets by slot: "top", "jetstream" (within its block), "websocket", "leafnode",
+	// "authorization", "accounts", "system_account".
 	Snippets map[string]string
-	// Template takes the place of the whole file if it is set.
-	Template string
 }
 
 // TLS asks for a certificate of its own on the client port.
@@ -40,7 +37,7 @@ type Values struct {
 }
 
 // listening are the snippets that need a port of their own.
-var listening = []string{"websocket", "leafnode", "mqtt"}
+var listening = []string{"websocket", "leafnode"}
 
 // main is the file of one server. There are no accounts and no users unless the
 // test gives them: its clients then are in the global account.
@@ -73,7 +70,6 @@ tls {
 }
 {{end}}
 {{.Snippet "websocket"}}
-{{.Snippet "mqtt"}}
 {{.Snippet "leafnode"}}
 {{.Snippet "system_account"}}
 {{.Snippet "authorization"}}
@@ -88,11 +84,7 @@ type page struct {
 
 // Snippet renders the text of a slot; nothing if the test gave none.
 func (p page) Snippet(slot string) (string, error) {
-	return p.render(p.Config.Snippets[slot])
-}
-
-func (p page) render(text string) (string, error) {
-	t, err := template.New("snippet").Option("missingkey=error").Parse(text)
+	t, err := template.New("snippet").Option("missingkey=error").Parse(p.Config.Snippets[slot])
 	if err != nil {
 		return "", err
 	}
@@ -105,14 +97,7 @@ func (p page) render(text string) (string, error) {
 // may read it at any time.
 func (c Config) write(file string, v Values) error {
 	var b bytes.Buffer
-	p := page{v, c}
-	if c.Template != "" {
-		text, err := p.render(c.Template)
-		if err != nil {
-			return fmt.Errorf("template: %w", err)
-		}
-		b.WriteString(text)
-	} else if err := main.Execute(&b, p); err != nil {
+	if err := main.Execute(&b, page{v, c}); err != nil {
 		return err
 	}
 	next := filepath.Join(filepath.Dir(file), "next.conf")

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -97,10 +96,10 @@ func Start(dir *Dir, n int, c Config) ([]*Server, error) {
 func prepare(dir *Dir, c Config) (*Server, error) {
 	s := &Server{Name: fmt.Sprintf("server%d", number.Add(1)), Ports: map[string]int{}, config: c}
 	all := map[string]int{}
-	names := slices.Concat([]string{"client", "cluster"}, slices.DeleteFunc(slices.Clone(listening), func(name string) bool {
-		return c.Snippets[name] == ""
-	}))
-	for _, name := range names {
+	for _, name := range append([]string{"client", "cluster"}, listening...) {
+		if name != "client" && name != "cluster" && c.Snippets[name] == "" {
+			continue
+		}
 		port, err := newPort()
 		if err != nil {
 			return nil, err
@@ -154,8 +153,8 @@ func (s *Server) Stop() error {
 
 // Update writes a configuration with other snippets. The server reads it when it
 // is reloaded or started again.
-func (s *Server) Update(snippets map[string]string, template string, tlsTimeout float64) error {
-	s.config.Snippets, s.config.Template = snippets, template
+func (s *Server) Update(snippets map[string]string, tlsTimeout float64) error {
+	s.config.Snippets = snippets
 	if tlsTimeout != 0 && s.config.TLS != nil {
 		t := *s.config.TLS
 		t.Timeout = tlsTimeout
@@ -180,9 +179,6 @@ func (s *Server) Reload() error {
 	}
 	return err
 }
-
-// Release gives the server's ports back. It must be stopped.
-func (s *Server) Release() { giveBack(s.values.Ports) }
 
 // Cluster returns the name of the server's cluster; a server alone has one too,
 // which it does not know.

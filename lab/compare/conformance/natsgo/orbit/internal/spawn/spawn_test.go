@@ -52,7 +52,7 @@ func TestServer(t *testing.T) {
 	if err := s.Reload(); err != nil {
 		t.Errorf("reload: %v", err)
 	}
-	if err := s.Update(map[string]string{"top": "refuse: 10"}, "", 0); err != nil {
+	if err := s.Update(map[string]string{"top": "refuse: 10"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "refused") {
