@@ -50,7 +50,7 @@ func TestBenchOrigins(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"--scale", "0.001", "--peers", "none", "--data", data, "--out", out, "--resume"}
-	first := "W1,W6,W14,A2,A7,A11,nats,P6,F3,L3,K1,K4,TS1,TS5,TP6"
+	first := "W1,W7,W14,A2,A7,A11,nats,P6,F3,L3,K1,K4,TS1,TS5,TP6"
 	rows, _ := originsOf(t, append(args, "--only", first)...)
 	var ids []string
 	for _, row := range rows {
@@ -64,6 +64,9 @@ func TestBenchOrigins(t *testing.T) {
 				t.Errorf("%s: no %s among %v", row.ID, column, row.Ours.Figures)
 			}
 		}
+		if row.ID == "W7" && row.Ours.Figures["echo"] == 0 {
+			t.Errorf("no echo beside %v", row.Ours.Figures)
+		}
 		if row.Lamp == "" && !strings.Contains("WNP", row.ID[:1]) {
 			t.Errorf("%s has no verdict", row.ID)
 		}
@@ -71,7 +74,7 @@ func TestBenchOrigins(t *testing.T) {
 			t.Errorf("%s: %v, %v", row.ID, files, err)
 		}
 	}
-	if got := strings.Join(ids, " "); got != "W1 W6 W14 A2 A7 A11 N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 P6 F3 L3 K1 K4 TS1 TS5 TP6" {
+	if got := strings.Join(ids, " "); got != "W1 W7 W14 A2 A7 A11 N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 P6 F3 L3 K1 K4 TS1 TS5 TP6" {
 		t.Error(got)
 	}
 	for _, name := range []string{"origins.md", "origins.html"} {

@@ -81,21 +81,24 @@ func (b *originsCmd) Run(ctx context.Context, c *Console) (err error) {
 }
 
 // runner checks the flags.
-func (b *originsCmd) runner(c *Console) (*origins.Runner, error) {
-	rows, err := documents.Select(b.Only)
-	if err != nil {
-		return nil, fmt.Errorf("--only: %w", err)
+func (b *originsCmd) runner(c *Console) (r *origins.Runner, err error) {
+	r = &origins.Runner{
+		Scale: b.Scale, Rounds: b.Rounds, Out: b.Out, Resume: b.Resume, Tell: func(line string) { fmt.Fprintln(c.Stderr, line) },
+		Peers: &origins.Peers{Only: b.Peers, Paths: b.Peer},
 	}
 	named := map[string]string{}
-	p := &origins.Peers{Paths: b.Peer}
-	switch list := strings.Join(b.Peers, ","); list {
-	case "auto":
-	case "none":
-		p.None = true
-	default:
-		p.Only = b.Peers
-		for _, name := range b.Peers {
-			named[name] = ""
+	for _, name := range b.Peers {
+		named[name] = ""
+	}
+	if len(b.Peers) == 1 && (b.Peers[0] == "auto" || b.Peers[0] == "none") {
+		r.Peers.None, r.Peers.Only, named = b.Peers[0] == "none", nil, nil
+	}
+	if r.Rows, err = documents.Select(b.Only); err != nil {
+		return nil, fmt.Errorf("--only: %w", err)
+	}
+	for flag, list := range map[string]map[string]string{"--peers": named, "--peer": b.Peer} {
+		if err := peers.Check(list); err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 	}
 	switch {
@@ -106,34 +109,22 @@ func (b *originsCmd) runner(c *Console) (*origins.Runner, error) {
 	case b.Resume && b.Out == "":
 		return nil, errors.New("--resume goes with --out, whose rows it keeps")
 	}
-	if err := peers.Check(named); err != nil {
-		return nil, fmt.Errorf("--peers: %w", err)
+	if r.Program, err = os.Executable(); err == nil && b.Out != "" {
+		err = os.MkdirAll(b.Out, 0o777)
 	}
-	if err := peers.Check(b.Peer); err != nil {
-		return nil, fmt.Errorf("--peer: %w", err)
-	}
-	if b.Out != "" {
-		if err := os.MkdirAll(b.Out, 0o777); err != nil {
-			return nil, err
-		}
-	}
-	self, err := os.Executable()
-	return &origins.Runner{
-		Program: self, Rows: rows, Scale: b.Scale, Rounds: b.Rounds, Out: b.Out, Resume: b.Resume, Peers: p,
-		Tell: func(line string) { fmt.Fprintln(c.Stderr, line) },
-	}, err
+	return r, err
 }
 
 // subject makes the input of the rows of gofence. remove removes its temporary files, also when
 // there is an error.
 func (b *originsCmd) subject() (s *origins.Subject, remove func() error, err error) {
-	f, err := newFenceSubject(b.Data, "")
+	dir, removeBodies, err := process.TempDir("paddock-bodies-")
 	if err != nil {
 		return nil, func() error { return nil }, err
 	}
-	dir, removeBodies, err := process.TempDir("paddock-bodies-")
+	f, err := newFenceSubject(b.Data, "")
 	if err != nil {
-		return nil, f.remove, err
+		return nil, removeBodies, err
 	}
 	remove = func() error { return errors.Join(f.remove(), removeBodies()) }
 	s = &origins.Subject{Dir: f.dir, Parents: f.parentsOr(b.Parents), Set: f.set, Bodies: filepath.Join(dir, "bodies.jsonl")}
@@ -144,5 +135,5 @@ func (b *originsCmd) subject() (s *origins.Subject, remove func() error, err err
 		}
 		return f.start(ctx, variants[0], b.Parents)
 	}
-	return s, remove, os.WriteFile(s.Bodies, append(bytes.Join(f.corpus.Bodies, []byte("\n")), '\n'), 0o600)
+	return s, remove, os.WriteFile(s.Bodies, bytes.Join(f.corpus.Bodies, []byte("\n")), 0o600)
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,16 +94,12 @@ func (r *Runner) begin() *Report {
 	if err == nil {
 		err = json.Unmarshal(text, &before)
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		r.Tell(fmt.Sprintf("origins.json cannot be read, and all rows are measured: %v", err))
-	case before.Version != report.Version || before.Scale != r.Scale || before.Machine != report.Machine:
-		r.Tell("origins.json is of another version, scale or machine: all rows are measured")
-	default:
-		report.Rows = slices.DeleteFunc(before.Rows, func(one *Result) bool { return one.State != Measured || !one.bind() })
-		r.Tell(fmt.Sprintf("%d rows are there already", len(report.Rows)))
+	if err != nil || before.Version != report.Version || before.Scale != r.Scale || before.Machine != report.Machine {
+		r.Tell("all rows are measured: there is no origins.json of this version, scale and machine")
+		return report
 	}
+	report.Rows = slices.DeleteFunc(before.Rows, func(one *Result) bool { return one.State != Measured || !one.bind() })
+	r.Tell(fmt.Sprintf("%d rows are there already", len(report.Rows)))
 	return report
 }
 

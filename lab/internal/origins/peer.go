@@ -41,16 +41,14 @@ func (p *Peers) find(program string) (string, error) {
 
 // missing returns why a contender cannot be run; nil if it can.
 func (p *Peers) missing(name string) error {
-	programs := []string{name}
 	if name == goHTTPTunnel {
-		programs = []string{peers.Tunneld, peers.Tunnel}
-	}
-	for _, program := range programs {
-		if _, err := p.find(program); err != nil {
+		if _, err := p.find(peers.Tunneld); err != nil {
 			return err
 		}
+		name = peers.Tunnel
 	}
-	return nil
+	_, err := p.find(name)
+	return err
 }
 
 // names returns the contenders of a row besides ours: those of the document, or for a service of
@@ -85,7 +83,7 @@ type served struct {
 	stop    func() error
 }
 
-// replace puts values in the place of the word that an argument begins with.
+// replace puts a value in the place of the word that an argument begins with.
 func (s *served) replace(argument string) string {
 	for word, value := range s.words {
 		if rest, ok := strings.CutPrefix(argument, word); ok {
@@ -96,41 +94,36 @@ func (s *served) replace(argument string) string {
 }
 
 // at takes the result of the start of a peer.
-func (s *served) at(name string) func(*peers.Stand, error) error {
-	return func(stand *peers.Stand, err error) error {
-		if err == nil {
-			s.name, s.words["$URL"], s.stop = name, "http://"+stand.Addr(), stand.Stop
-		}
-		return err
+func (s *served) at(name string, stand *peers.Stand, err error) error {
+	if err == nil {
+		s.name, s.words["$ADDR"], s.words["$URL"], s.stop = name, stand.Addr(), "http://"+stand.Addr(), stand.Stop
 	}
+	return err
 }
-
-// addr returns the host:port that is asked.
-func (s *served) addr() string { return strings.TrimPrefix(s.words["$URL"], "http://") }
 
 // serve starts the server of a row.
 func (r *Runner) serve(ctx context.Context, s *served, row *documents.Row) error {
-	kind, fences := strings.CutPrefix(row.Server, "fence ")
+	kind, ofFences := strings.CutPrefix(row.Server, "fence ")
+	path, err := r.Peers.find(row.Server)
 	switch {
-	case fences:
-		server, search, err := r.started(ctx, s, kind)
+	case ofFences, row.Table.Group == "profile":
+		subject, err := r.subject(s)
+		if err != nil || !ofFences {
+			return err
+		}
+		server, search, err := subject.Start(ctx, kind)
 		if err == nil {
 			s.name, s.words["$URL"], s.words["$SEARCH"], s.stop, s.started = "paddock fence", server.URL, search, server.Stop, server.Started
 		}
 		return err
-	case row.Table.Group == "profile":
-		_, err := r.subject(s)
-		return err
 	case row.Server == "":
 		return nil
-	}
-	for name, start := range map[string]func(path string) (*peers.Stand, error){
-		peers.Nginx:  func(path string) (*peers.Stand, error) { return peers.StartNginx(ctx, path, peers.OriginalNginx) },
-		peers.GoHTTP: func(path string) (*peers.Stand, error) { return peers.StartGoHTTP(ctx, path) },
-	} {
-		if path, err := r.Peers.find(name); err == nil && row.Server == name {
-			return s.at(name)(start(path))
-		}
+	case row.Server == peers.Nginx && err == nil:
+		stand, err := peers.StartNginx(ctx, path, peers.OriginalNginx)
+		return s.at(peers.Nginx, stand, err)
+	case row.Server == peers.GoHTTP && err == nil:
+		stand, err := peers.StartGoHTTP(ctx, path)
+		return s.at(peers.GoHTTP, stand, err)
 	}
 	dir, remove, err := process.TempDir("paddock-page-")
 	if err != nil {
@@ -153,19 +146,11 @@ func (r *Runner) subject(s *served) (*Subject, error) {
 	return subject, err
 }
 
-// started starts our service with a kind of index.
-func (r *Runner) started(ctx context.Context, s *served, kind string) (*process.Server, string, error) {
-	subject, err := r.subject(s)
-	if err != nil {
-		return nil, "", err
-	}
-	return subject.Start(ctx, kind)
-}
-
 // take runs a contender of a job once, with the server that it asks or is.
 func (r *Runner) take(ctx context.Context, j *job, name string) (t *take, err error) {
 	program, _ := r.Peers.find(name) // was found before
 	s, row, lines := &served{words: map[string]string{}, stop: func() error { return nil }}, *j.rows[0], j.lines
+	var stand *peers.Stand
 	switch name {
 	case ours, peers.Wrk:
 		err = r.serve(ctx, s, &row)
@@ -175,10 +160,12 @@ func (r *Runner) take(ctx context.Context, j *job, name string) (t *take, err er
 		}
 		err = r.serve(ctx, s, &row)
 	case peers.Gofast:
-		err = s.at(name)(peers.StartGofast(ctx, program))
+		stand, err = peers.StartGofast(ctx, program)
+		err = s.at(name, stand, err)
 	case peers.NATSServer:
-		err = s.at(name)(peers.StartNATS(ctx, []string{program}, nil))
-		lines = [][]string{append(slices.Clone(lines[0]), "--addr", s.addr())}
+		stand, err = peers.StartNATS(ctx, []string{program}, nil)
+		err = s.at(name, stand, err)
+		lines = [][]string{append(slices.Clone(lines[0]), "--addr", "$ADDR")}
 	case peers.Gofence:
 		lines, err = r.gofence(ctx, s, program, &row, lines)
 	default:
@@ -209,38 +196,39 @@ func (r *Runner) gofence(ctx context.Context, s *served, program string, row *do
 		o.Kind, o.Profile = row.Name, true
 		lines = [][]string{{"profile", "--url", "$SEARCH", "--bodies", "$BODIES", "-d", after(lines[0], "-d"), "--buckets", gofenceColumns, "--json"}}
 	}
-	err = s.at(peers.Gofence)(peers.StartGofence(ctx, program, o))
+	stand, err := peers.StartGofence(ctx, program, o)
+	err = s.at(peers.Gofence, stand, err)
 	s.words["$SEARCH"] = s.words["$URL"] + "/fence/" + url.PathEscape(subject.Set) + "/search"
 	return lines, err
 }
 
 // tunnel starts another tunnel before a service of ours, and returns our command line that asks it.
-func (r *Runner) tunnel(ctx context.Context, s *served, name string, words []string) ([][]string, error) {
+func (r *Runner) tunnel(ctx context.Context, s *served, name string, words []string) (lines [][]string, err error) {
 	service, err := tunneled.Serve(ctx, r.Program, "--corpus")
 	if err != nil {
 		return nil, err
 	}
 	behind := peers.Behind{Target: service.Addr(), Host: tunneled.Host}
-	program, _ := r.Peers.find(name) // these are there
-	server, _ := r.Peers.find(peers.Tunneld)
-	visited, _ := r.Peers.find(peers.Tunnel)
-	if name == goHTTPTunnel {
-		err = s.at(name)(peers.StartTunnel(ctx, server, visited, behind))
+	var stand *peers.Stand
+	if program, missing := r.Peers.find(name); missing == nil {
+		stand, err = peers.StartKoding(ctx, program, behind)
 	} else {
-		err = s.at(name)(peers.StartKoding(ctx, program, behind))
+		server, _ := r.Peers.find(peers.Tunneld) // these are there
+		client, _ := r.Peers.find(peers.Tunnel)
+		stand, err = peers.StartTunnel(ctx, server, client, behind)
 	}
-	if err != nil {
+	if err = s.at(name, stand, err); err != nil {
 		return nil, errors.Join(err, service.Stop())
 	}
-	stop := s.stop
-	s.stop = func() error { return errors.Join(stop(), service.Stop()) }
-	line := []string{words[1], "$URL/", "--corpus", "-H", "Host: " + tunneled.Host, "--rate", after(words, "--rate"), "-d", after(words, "-d"), "-q", "--json"}
-	return [][]string{line}, nil
+	s.stop = func() error { return errors.Join(stand.Stop(), service.Stop()) }
+	return [][]string{{
+		words[1], "$URL/", "--corpus", "-H", "Host: " + tunneled.Host, "--rate", after(words, "--rate"), "-d", after(words, "-d"), "-q", "--json",
+	}}, nil
 }
 
 // client runs a foreign client with the flags of our command lines.
-func client(ctx context.Context, s *served, name, program string, lines [][]string) (*take, error) {
-	t := &take{server: s.name, foreign: true}
+func client(ctx context.Context, s *served, name, program string, lines [][]string) (t *take, err error) {
+	t = &take{server: s.name, foreign: true}
 	for _, words := range lines {
 		var requests, conns int
 		o := perf.DefaultOptions()
@@ -253,7 +241,6 @@ func client(ctx context.Context, s *served, name, program string, lines [][]stri
 			}
 		}
 		var f *peers.Figures
-		var err error
 		switch target := s.replace(words[len(words)-1]); name {
 		case peers.Ab:
 			f, err = peers.RunAb(ctx, program, target, requests, conns, slices.Contains(words, "-k"))
@@ -261,7 +248,7 @@ func client(ctx context.Context, s *served, name, program string, lines [][]stri
 			f, err = peers.RunGoab(ctx, program, target, requests, conns)
 		case peers.Gofast:
 			o.Do = perf.Do(after(words, "--do"))
-			f, err = peers.RunGofast(ctx, program, s.addr(), o)
+			f, err = peers.RunGofast(ctx, program, s.words["$ADDR"], o)
 		case peers.Wrk:
 			d, _ := time.ParseDuration(after(words, "-d")) // a number of seconds of ours
 			f, err = peers.RunWrk(ctx, program, target, s.words[after(words, "--bodies")], 50, d)

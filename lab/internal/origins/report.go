@@ -1,7 +1,10 @@
 package origins
 
 import (
+	"cmp"
 	"embed"
+	"errors"
+	"fmt"
 	htmltemplate "html/template"
 	"io"
 	"math"
@@ -26,41 +29,26 @@ func (r *Report) WriteJSON(w io.Writer) error { return results.Write(w, r) }
 // WriteText writes tables with the leading figure of each row.
 func (r *Report) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	if err := r.write(t, "report.txt"); err != nil {
-		return err
-	}
-	return t.Flush()
+	return errors.Join(template.Must(template.ParseFS(files, "report.txt")).Execute(t, r), t.Flush())
 }
 
 // WriteMarkdown writes tables with all figures and the notes.
-func (r *Report) WriteMarkdown(w io.Writer) error { return r.write(w, "report.md") }
-
-func (r *Report) write(w io.Writer, name string) error {
+func (r *Report) WriteMarkdown(w io.Writer) error {
 	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace
-	t, err := template.New(name).Funcs(template.FuncMap{"cell": cell}).ParseFS(files, name)
-	if err != nil {
-		return err
-	}
-	return t.Execute(w, r)
+	return template.Must(template.New("report.md").Funcs(template.FuncMap{"cell": cell}).ParseFS(files, "report.md")).Execute(w, r)
 }
 
 // WriteHTML writes the report as one page, which is read offline, in light and dark, and without
 // scripts.
 func (r *Report) WriteHTML(w io.Writer) error {
-	t, err := htmltemplate.ParseFS(files, "page.html")
-	if err != nil {
-		return err
-	}
-	return t.Execute(w, r)
+	return htmltemplate.Must(htmltemplate.ParseFS(files, "page.html")).Execute(w, r)
 }
 
 // Head describes the report in a line.
 func (r *Report) Head() string {
 	m := r.Machine
-	return strings.Join([]string{
-		r.Date.Format(time.DateOnly), r.Version, m.CPU, strconv.Itoa(m.Cores) + " processors", m.OS, "kernel " + m.Kernel,
-		"scale " + strconv.FormatFloat(r.Scale, 'f', -1, 64), strconv.Itoa(r.Rounds) + " rounds where a peer is there",
-	}, ", ") + "."
+	return fmt.Sprintf("%s, %s, %s, %d processors, %s, kernel %s, scale %v, %d rounds where a peer is there.",
+		r.Date.Format(time.DateOnly), r.Version, m.CPU, m.Cores, m.OS, m.Kernel, r.Scale, r.Rounds)
 }
 
 // section is a table of a document, with those of its rows that were measured.
@@ -82,10 +70,7 @@ func (r *Report) Sections() (sections []section) {
 // By says how the rows of a section are compared.
 func (s section) By() string {
 	c := s.Column(s.Lead)
-	if c.More {
-		return "Quotients are of " + c.Name + " (" + c.Unit + "): more is better."
-	}
-	return "Quotients are of " + c.Name + " (" + c.Unit + "): less is better."
+	return fmt.Sprintf("Quotients are of %s (%s): %s is better.", c.Name, c.Unit, map[bool]string{true: "more", false: "less"}[c.More])
 }
 
 // Missing says which peers of a section are not there, and how to get them.
@@ -110,8 +95,8 @@ func (r *Result) Printed() string {
 		}
 		parts = append(parts, c.Name+" "+printed)
 	}
-	if len(r.TrueRate) == 2 {
-		parts = append(parts, "true rate "+figure.Number(r.TrueRate[0])+" to "+figure.Number(r.TrueRate[1])+"/s")
+	if low, high := r.row.TrueRate(); high > 0 {
+		parts = append(parts, "true rate "+figure.Number(low)+" to "+figure.Number(high)+"/s")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -160,14 +145,14 @@ func (r *Result) One(of string) string {
 
 // ByPeer is ours over the peer's: the median of the rounds, and their span.
 func (r *Result) ByPeer() string {
-	o := r.OverPeer
-	switch {
+	switch o := r.OverPeer; {
 	case o == nil:
 		return "-"
 	case o.Least == o.Most:
 		return quotient(o.Median)
+	default:
+		return quotient(o.Median) + " (" + quotient(o.Least) + " to " + quotient(o.Most) + ")"
 	}
-	return quotient(o.Median) + " (" + quotient(o.Least) + " to " + quotient(o.Most) + ")"
 }
 
 // ByDocument is ours over the document's, with the column where it is not the table's.
@@ -181,16 +166,15 @@ func (r *Result) ByDocument() string {
 	return quotient(*r.OverDocument)
 }
 
-// Remark is what there is to say about a row.
+// Remark is the note on a row, and what became of its run.
 func (r *Result) Remark() string {
-	said := []string{r.Note}
+	said := r.Note
 	if r.Error != "" {
-		said = append(said, r.State+": "+r.Error)
+		said += " " + r.State + ": " + r.Error
+	} else if r.Verdict != "green" {
+		said += " " + r.Why
 	}
-	if r.Verdict != "green" {
-		said = append(said, r.Why)
-	}
-	return strings.TrimSpace(strings.Join(said, " "))
+	return strings.TrimSpace(said)
 }
 
 // quotient writes a quotient with three digits.
@@ -219,8 +203,9 @@ func in(unit string, v float64) string {
 // The places in a diagram, in units of its view.
 const (
 	plotLeft, plotRight = 70.0, 760.0
-	plotTop, plotDepth  = 10.0, 280.0
+	plotTop, plotDepth  = 10.0, 280.0 // the depth is that of curves
 	plotRow             = 22.0
+	labelHeight         = 13.0
 )
 
 // axis is a logarithmic axis over whole tenfolds: exponents, and places.
@@ -228,7 +213,7 @@ type axis struct{ low, high, from, to float64 }
 
 // newAxis spans the values above 0.
 func newAxis(values []float64, from, to float64) *axis {
-	a := &axis{math.Inf(1), math.Inf(-1), from, to}
+	a := &axis{math.MaxInt32, math.MinInt32, from, to}
 	for _, v := range values {
 		if v > 0 {
 			a.low, a.high = min(a.low, math.Floor(math.Log10(v))), max(a.high, math.Ceil(math.Log10(v)))
@@ -243,93 +228,101 @@ func (a *axis) at(v float64) float64 {
 	return a.from + (min(max(math.Log10(v), a.low), a.high)-a.low)/(a.high-a.low)*(a.to-a.from)
 }
 
-// mark is something in a diagram, with a text.
-type mark struct {
-	X, Y        float64
-	Class, Text string
-	Line        string // places, of a line that ends here; "" = a mark
-	Dash        int    // of a line
-}
-
 // ticks are the tenfolds of an axis across the diagram.
 func (a *axis) ticks(text func(v float64) string) (ticks []mark) {
-	for e := a.low; e <= a.high && !math.IsInf(e, 0); e++ {
-		at := a.at(math.Pow(10, e))
-		ticks = append(ticks, mark{X: at, Y: at, Text: text(math.Pow(10, e))})
+	for e := a.low; e <= a.high; e++ {
+		ticks = append(ticks, mark{X: a.at(math.Pow(10, e)), Text: text(math.Pow(10, e))})
 	}
 	return ticks
 }
 
-// Plot is a diagram for the page.
-type Plot struct {
-	Depth                    float64
-	Across, Up, Rows, Marks  []mark
-	Left, Right, Top, Bottom float64
+// mark is something in a diagram, with a text.
+type mark struct {
+	X, Y        float64 // of a tick of either axis, X alone
+	Class, Text string
+	Line        string  // the places of a line that ends here; "" = a mark
+	Dash        int     // of a line
+	Label       float64 // the Y of a line's text
+	curve       [][2]float64
 }
 
+// plot is a diagram for the page.
+type plot struct {
+	Left, Right, Top, Bottom float64
+	Across, Up, Rows, Marks  []mark
+}
+
+// sides are those of a row, as a diagram's classes.
+var sides = []string{"document", "peer", "ours"}
+
 // Plot places the leading figure of each row: the document's, the peer's and ours.
-func (s section) Plot() *Plot {
-	p, unit := &Plot{Left: plotLeft, Right: plotRight, Top: plotTop}, s.Column(s.Lead).Unit
+func (s section) Plot() *plot {
+	p, unit := &plot{Left: plotLeft, Right: plotRight, Top: plotTop, Bottom: plotTop + plotRow*float64(len(s.Results))}, s.Column(s.Lead).Unit
 	var all []float64
 	for _, one := range s.Results {
-		for _, of := range []string{"document", "peer", "ours"} {
+		for _, of := range sides {
 			v, _ := one.value(of, s.Lead)
 			all = append(all, v)
 		}
 	}
 	x := newAxis(all, plotLeft, plotRight)
-	for i, one := range s.Results {
-		y := plotTop + plotRow*(float64(i)+0.5)
-		p.Rows = append(p.Rows, mark{Y: y, Text: one.ID})
-		for _, of := range []string{"document", "peer", "ours"} {
-			if v, _ := one.value(of, s.Lead); v > 0 {
-				p.Marks = append(p.Marks, mark{X: x.at(v), Y: y, Class: of, Text: one.ID + ", " + of + ": " + in(unit, v)})
-			}
+	p.Across = x.ticks(func(v float64) string { return in(unit, v) })
+	for i, v := range all {
+		y := plotTop + plotRow*(float64(i/len(sides))+0.5)
+		one, of := s.Results[i/len(sides)], sides[i%len(sides)]
+		if of == sides[0] {
+			p.Rows = append(p.Rows, mark{Y: y, Text: one.ID})
+		}
+		if v > 0 {
+			p.Marks = append(p.Marks, mark{X: x.at(v), Y: y, Class: of, Text: one.ID + ", " + of + ": " + in(unit, v)})
 		}
 	}
-	p.Bottom = plotTop + plotRow*float64(len(s.Results))
-	p.Depth, p.Across = p.Bottom+20, x.ticks(func(v float64) string { return in(unit, v) })
 	return p
 }
 
 // Curves places the response times by percentile, of all rates and tunnels, and the p99 of the
 // document. A run of ours that answers several rows is drawn once. It is nil without any.
-func (s section) Curves() *Plot {
-	p := &Plot{Left: plotLeft, Right: plotRight, Top: plotTop, Bottom: plotDepth, Depth: plotDepth + 20}
+func (s section) Curves() *plot {
+	p := &plot{Left: plotLeft, Right: plotRight, Top: plotTop, Bottom: plotDepth}
+	drawn := map[string]*Side{}
 	var all []float64
 	for _, one := range s.Results {
-		for _, side := range []*Side{one.Ours, one.Peer} {
-			for i := 0; side != nil && i < len(side.Curve); i++ {
-				all = append(all, side.Curve[i][1])
-			}
+		if v, ok := one.row.Value("p99c"); ok {
+			all = append(all, v)
+			p.Marks = append(p.Marks, mark{X: 100, Y: v, Class: sides[0], Text: one.ID + ": " + one.Document["p99c"]})
 		}
-		v, _ := one.row.Value("p99c")
-		all = append(all, v)
-	}
-	const tenfolds = 5 // p99.999
-	x, y := &axis{0, tenfolds, plotLeft, plotRight}, newAxis(all, plotDepth, plotTop)
-	drawn := map[string]bool{}
-	for _, one := range s.Results {
-		for class, side := range map[string]*Side{"ours": one.Ours, "peer": one.Peer} {
-			if side == nil || len(side.Curve) == 0 || drawn[side.Name+one.row.Arg] {
+		for i, side := range []*Side{one.Peer, one.Ours} {
+			if side == nil || len(side.Curve) == 0 || drawn[side.Name+one.row.Arg] != nil {
 				continue
 			}
-			drawn[side.Name+one.row.Arg] = true
-			m := mark{Class: class, Text: side.Name + " " + one.row.Arg + "/s", Dash: one.row.Index % 4}
+			drawn[side.Name+one.row.Arg] = side
+			p.Marks = append(p.Marks, mark{Class: sides[i+1], Text: side.Name + " " + one.row.Arg + "/s", Dash: one.row.Index % 4, curve: side.Curve})
 			for _, at := range side.Curve {
-				m.X, m.Y = x.at(1/max(1-at[0], 1e-9)), y.at(max(at[1], 1e-9))
-				m.Line += strconv.FormatFloat(m.X, 'f', 1, 64) + "," + strconv.FormatFloat(m.Y, 'f', 1, 64) + " "
+				all = append(all, at[1])
 			}
-			p.Marks = append(p.Marks, m)
-		}
-		if v, ok := one.row.Value("p99c"); ok {
-			p.Marks = append(p.Marks, mark{X: x.at(100), Y: y.at(v), Class: "document", Text: one.ID + ": " + one.Document["p99c"]})
 		}
 	}
 	if len(drawn) == 0 {
 		return nil
 	}
-	p.Across = x.ticks(func(v float64) string { return figure.Quantile(1 - 1/v) })
-	p.Up = y.ticks(func(v float64) string { return in("ms", v) })
+	const tenfolds = 5 // up to p99.999
+	x, y := &axis{0, tenfolds, plotLeft, plotRight}, newAxis(all, plotDepth, plotTop)
+	p.Across, p.Up = x.ticks(func(v float64) string { return figure.Quantile(1 - 1/v) }), y.ticks(func(v float64) string { return in("ms", v) })
+	for i := range p.Marks {
+		m := &p.Marks[i]
+		m.X, m.Y = x.at(m.X), y.at(m.Y)
+		for _, at := range m.curve {
+			m.X, m.Y = x.at(1/max(1-at[0], 1e-9)), y.at(max(at[1], 1e-9))
+			m.Line += fmt.Sprintf("%.1f,%.1f ", m.X, m.Y)
+		}
+	}
+	slices.SortFunc(p.Marks, func(a, b mark) int { return cmp.Compare(a.Y, b.Y) })
+	label := 0.0
+	for i := range p.Marks {
+		if m := &p.Marks[i]; m.Line != "" { // whose names stand one below the other
+			label = max(m.Y, label+labelHeight)
+			m.Label = label
+		}
+	}
 	return p
 }

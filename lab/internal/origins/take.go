@@ -116,7 +116,7 @@ func (r *Runner) child(ctx context.Context, args []string) ([]byte, error) {
 	cmd := exec.Command(r.Program, append([]string{"bench"}, args...)...)
 	cmd.Env = process.Environment()
 	var out bytes.Buffer // of one goroutine, until the child has ended
-	child, err := process.Spawn("paddock bench "+strings.Join(args, " "), cmd, process.Options{Follows: true}, func(line []byte) {
+	child, err := process.Spawn("paddock bench "+args[0], cmd, process.Options{Follows: true}, func(line []byte) {
 		if out.Len() <= maxObject {
 			out.Write(line)
 			out.WriteByte('\n')
