@@ -231,7 +231,10 @@ func (m *merger) finish() (all []runfile.Worker, missing string) {
 func (m *merger) describe(w *member) runfile.Worker {
 	d := runfile.Worker{
 		Name: w.Name, Cores: w.Cores, Threads: w.threads, Offset: w.clock.offset, OffsetError: w.clock.trip / 2,
-		Drift: w.last.offset - w.clock.offset, Sent: w.sent, Done: w.done, State: stateWhole, Coverage: 1,
+		Sent: w.sent, Done: w.done, State: stateWhole, Coverage: 1,
+	}
+	if drift := w.last.offset - w.clock.offset; max(drift, -drift) > (w.last.trip+w.clock.trip)/2 {
+		d.Drift = drift
 	}
 	if w.end != nil {
 		d.Skew, d.Verdict = int64(w.end.Skew), w.end.Verdict.Level.String()

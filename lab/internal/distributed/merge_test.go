@@ -302,3 +302,15 @@ func TestFrameHasAllHistograms(t *testing.T) {
 		t.Error("a histogram is missing")
 	}
 }
+
+// A drift is told if it exceeds what the two readings may be off.
+func TestDrift(t *testing.T) {
+	for _, c := range []struct{ last, want int64 }{{1000 + 60, 0}, {1000 - 60, 0}, {1000 + 61, 61}, {1000 - 61, -61}} {
+		m := newTestMerger(1)
+		w := m.members[0]
+		w.lost, w.clock, w.last = "lost", reading{1000, 20}, reading{c.last, 100}
+		if d := m.describe(w); d.Drift != c.want || d.Offset != 1000 || d.OffsetError != 10 {
+			t.Errorf("%+v, want a drift of %d", d, c.want)
+		}
+	}
+}

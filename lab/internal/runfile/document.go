@@ -149,7 +149,7 @@ type Worker struct {
 	Threads     int     `json:"threads"`         // its part of those of the run
 	Offset      int64   `json:"offset_ns"`       // of its clock to the controller's
 	OffsetError int64   `json:"offset_error_ns"` // by which that may be off, either way
-	Drift       int64   `json:"drift_ns"`        // of the offset, until the last beat
+	Drift       int64   `json:"drift_ns"`        // of the offset, until the last beat; 0 = none beyond the errors of both
 	Skew        int64   `json:"skew_ns"`         // of its beginning, by its own clock; 0 = not told
 	Sent        int64   `json:"sent"`            // requests that are counted in the run
 	Done        int64   `json:"done"`
