@@ -38,6 +38,7 @@ var faults = []fault{
 		<-time.After(hold)
 		s.thaw(n)
 	}},
+	{wrongClock, func(s *site, hold time.Duration) { s.mistime(s.follower(), hold) }},
 	{"SIGSTOP of a follower", func(s *site, hold time.Duration) {
 		n := s.follower()
 		s.freeze(n)

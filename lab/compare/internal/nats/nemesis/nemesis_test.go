@@ -117,6 +117,7 @@ func TestNemesis(t *testing.T) {
 	fmt.Printf("seed %d\n", seed)
 	s := newSite(t, seed, 3)
 	var chosen []fault
+	s.buildFalse()
 	for _, f := range faults {
 		if strings.Contains(f.name, *only) && (f.name != fullDisk || s.small) {
 			chosen = append(chosen, f)

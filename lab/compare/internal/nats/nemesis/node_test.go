@@ -24,6 +24,7 @@ type node struct {
 	dir             string // of its data, configuration and log
 	http, bus, wire string // addresses
 	args            []string
+	clock           string // see clockVariable; "": the system's
 
 	unit  *unit     // nil: it does not run
 	begun time.Time // when it was started last
@@ -92,9 +93,13 @@ func (s *site) start(n *node) (*exec.Cmd, error) {
 	}
 	defer log.Close()
 	fmt.Fprintf(log, "--- started at %s\n", time.Now().Format(time.StampMilli))
-	cmd := exec.Command(s.program, n.args...)
+	program := s.program
+	if n.clock != "" {
+		program = s.falseProgram
+	}
+	cmd := exec.Command(program, n.args...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, n.dir
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+n.dir, "GOTRACEBACK=all")
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+n.dir, "GOTRACEBACK=all", clockVariable+"="+n.clock)
 	return cmd, cmd.Start()
 }
 

@@ -27,6 +27,8 @@ type site struct {
 	t        testing.TB
 	dir      string
 	program  string // paddock
+	// falseProgram is paddock with a clock that can be wrong; "": it was not built.
+	falseProgram string
 	servers  *servers.Cluster
 	nodes    []*node
 	links    []*link
