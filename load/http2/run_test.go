@@ -408,7 +408,7 @@ func TestNginx(t *testing.T) {
 		path, err = exec.LookPath("/usr/sbin/nginx")
 	}
 	if err != nil {
-		if os.Getenv("PADDOCK_REQUIRE_NGINX") == "1" {
+		if os.Getenv("PADDOCK_REQUIRE_PEERS") == "1" {
 			t.Fatal(err)
 		}
 		t.Skip("no nginx here")
