@@ -44,7 +44,7 @@ Exit codes: 0 measured, 1 a failure of this side, 2 usage, 4 no load was measure
 }
 
 const (
-	maxLevels = 64 // runs of a sweep, as many as a page has
+	maxLevels = 64  // runs of a sweep, as many as a page has
 	maxRate   = 1e8 // requests per second
 )
 
