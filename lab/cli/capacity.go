@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	"paddock/lab/internal/results"
 	"paddock/lab/internal/slo"
 	"paddock/lab/internal/sweep"
 	"paddock/load"
@@ -74,18 +71,15 @@ func (b *capacityCmd) Run(ctx context.Context, c *Console) error {
 	}
 	number := 0
 	search := sweep.Search{From: b.From, To: b.To, Repeat: b.Repeat, Probe: func(rate float64) (sweep.Probe, error) {
-		l, out := b.load(rate, needed), ""
-		if number++; b.Out != "" {
-			out = filepath.Join(b.Out, fmt.Sprintf("probe-%02d", number))
-		}
-		return p.probe(ctx, l, rate, out)
+		number++
+		return p.probe(ctx, b.load(rate, needed), fmt.Sprintf("probe-%02d", number))
 	}}
 	capacity, err := search.Run()
 	if err != nil {
 		return err
 	}
 	capacity.Title, capacity.Objectives = p.title, b.SLO
-	if err := b.publish(c, capacity); err != nil {
+	if err := p.publish(capacity, "capacity.json"); err != nil {
 		return err
 	}
 	switch {
@@ -106,36 +100,23 @@ func (b *capacityCmd) load(rate float64, needed uint64) loadFlags {
 }
 
 // probe makes a run of a load, and judges it.
-func (p *prober) probe(ctx context.Context, l loadFlags, rate float64, out string) (sweep.Probe, error) {
-	run, err := p.at(ctx, l, out)
-	if err != nil {
-		return sweep.Probe{}, err
+func (p *prober) probe(ctx context.Context, l loadFlags, name string) (probe sweep.Probe, err error) {
+	level, run, err := p.at(ctx, l, name)
+	switch {
+	case err != nil:
+		return probe, err
+	case run.Result.Stopped:
+		return probe, interruptedError(errors.New("interrupted"))
 	}
-	if run.Result.Stopped {
-		return sweep.Probe{}, interruptedError(errors.New("interrupted"))
-	}
-	failed, all := slo.Failures(run.Result)
-	probe := sweep.Probe{Level: sweep.LevelOf(run.Document, rate, float64(failed)/float64(max(all, 1)), out), Outcome: sweep.Met}
+	probe = sweep.Probe{Level: level, Outcome: sweep.Met}
 	missed, unknown := run.Missed()
 	switch {
 	case len(missed) > 0:
 		probe.Outcome, probe.Why = sweep.Missed, missed[0].String()
-	case probe.Verdict == load.Red.String() && !p.AllowRed:
+	case level.Verdict == load.Red.String() && !p.AllowRed:
 		probe.Outcome, probe.Why = sweep.Unknown, "the generator was the bottleneck"
 	case len(unknown) > 0:
 		probe.Outcome, probe.Why = sweep.Unknown, unknown[0].String()
 	}
 	return probe, nil
-}
-
-// publish prints the capacity, and writes it and a page of all probes to --out.
-func (b *capacityCmd) publish(c *Console, r *sweep.Capacity) error {
-	if err := c.print(r, b.JSON); err != nil || b.Out == "" {
-		return err
-	}
-	f, err := os.Create(filepath.Join(b.Out, "capacity.json"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(results.Write(f, r), f.Close(), writeReport([]string{b.Out}, filepath.Join(b.Out, "report.html")))
 }

@@ -44,7 +44,7 @@ Exit codes: 0 measured, 1 a failure of this side, 2 usage, 4 no load was measure
 }
 
 const (
-	maxLevels = 64
+	maxLevels = 64  // runs of a sweep, as many as a page has
 	maxRate   = 1e8 // requests per second
 )
 
@@ -53,6 +53,9 @@ func (b *sweepCmd) Run(ctx context.Context, c *Console) error {
 	loads, err := b.loads()
 	if err != nil {
 		return usageError(err)
+	}
+	if len(loads)*b.Repeat > maxLevels {
+		return usagef("%d loads and --repeat %d: more than %d runs", len(loads), b.Repeat, maxLevels)
 	}
 	p, ctx, err := b.prober(ctx, c, &b.runFlags)
 	if err != nil {
@@ -65,58 +68,44 @@ func (b *sweepCmd) Run(ctx context.Context, c *Console) error {
 		}
 	}
 	result, err := b.sweep(ctx, p, loads)
-	if err != nil {
-		return err
-	}
-	if err := b.publish(c, result); err != nil {
-		return err
+	if len(result.Levels) > 0 { // although a later run may have failed
+		if err := p.publish(result, "sweep.json"); err != nil {
+			return err
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return interruptedError(errors.New("interrupted"))
+	case err != nil:
+		return err
 	case !result.Measured():
 		return unmeasuredError(errors.New("at no load was the service measured: take more --threads, less load or a machine of its own; --allow-red takes the numbers as they are"))
 	}
 	return nil
 }
 
+// sweep makes the runs, up to the first that fails.
 func (b *sweepCmd) sweep(ctx context.Context, p *prober, loads []loadFlags) (*sweep.Result, error) {
 	var levels []sweep.Level
+	var err error
 	for round := range b.Repeat {
 		for _, l := range loads {
-			if ctx.Err() != nil {
+			if err != nil || ctx.Err() != nil {
 				break
 			}
-			out := ""
-			if b.Out != "" {
-				if out = levelName(l); round > 0 {
-					out = fmt.Sprintf("round-%d-%s", round+1, out)
-				}
-				out = filepath.Join(b.Out, out)
+			name := levelName(l)
+			if round > 0 {
+				name = fmt.Sprintf("round-%d-%s", round+1, name)
 			}
-			run, err := p.at(ctx, l, out)
-			if err != nil {
-				return nil, err
+			var level sweep.Level
+			if level, _, err = p.at(ctx, l, name); err == nil {
+				levels = append(levels, level)
 			}
-			failed, all := slo.Failures(run.Result)
-			levels = append(levels, sweep.LevelOf(run.Document, slo.Target(run.Result), float64(failed)/float64(max(all, 1)), out))
 		}
 		slices.Reverse(loads)
 	}
 	slices.SortStableFunc(levels, sweep.ByLoad)
-	return sweep.New(p.title, levels, b.AllowRed), nil
-}
-
-// publish prints the result, and writes it and a page of all runs to --out.
-func (b *sweepCmd) publish(c *Console, r *sweep.Result) error {
-	if err := c.print(r, b.JSON); err != nil || b.Out == "" {
-		return err
-	}
-	f, err := os.Create(filepath.Join(b.Out, "sweep.json"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(results.Write(f, r), f.Close(), writeReport([]string{b.Out}, filepath.Join(b.Out, "report.html")))
+	return sweep.New(p.title, levels, b.AllowRed), err
 }
 
 // levelName is the directory of a load's run.
@@ -196,7 +185,7 @@ type prober struct {
 	release func()
 	title   string
 	plan    load.Plan
-	alone   time.Duration // the response time of a single request before the first run; 0 = not known
+	alone   time.Duration // the least response time of a single request; 0 = not known
 }
 
 // prober returns the prober of a service; its release ends the catching of signals.
@@ -221,33 +210,53 @@ func (p *prober) ready(l loadFlags) (*loadRun, error) {
 	return l.prepare(p.title, p.plan)
 }
 
-// at makes a run of a load, once the service is at rest, and writes it to a directory; "" = none.
-func (p *prober) at(ctx context.Context, l loadFlags, out string) (*report.Run, error) {
+// at makes a run of a load, once the service is at rest, in a directory of --out.
+func (p *prober) at(ctx context.Context, l loadFlags, name string) (level sweep.Level, run *report.Run, err error) {
 	r, err := p.ready(l)
 	if err != nil {
-		return nil, err
+		return level, nil, err
 	}
 	if err := p.rest(ctx); err != nil {
-		return nil, err
+		return level, nil, err
 	}
 	if !p.Quiet {
 		fmt.Fprintf(p.c.Stderr, "%s\n", describe(&r.plan, r.plan.Engine))
 	}
-	run, err := r.once(ctx, p.c, p.release, out)
-	if err != nil || out == "" {
-		return run, err
+	out := ""
+	if p.Out != "" {
+		out = filepath.Join(p.Out, name)
 	}
-	return run, run.WriteFiles(out)
+	if run, err = r.once(ctx, p.c, p.release, out); err == nil && out != "" {
+		err = run.WriteFiles(out)
+	}
+	if err != nil {
+		return level, nil, err
+	}
+	failed, all := slo.Failures(run.Result)
+	return sweep.LevelOf(run.Document, slo.Target(run.Result), float64(failed)/float64(max(all, 1)), out), run, nil
+}
+
+// publish prints a result, and writes it and a page of all runs to --out.
+func (p *prober) publish(r result, name string) error {
+	if err := p.c.print(r, p.JSON); err != nil || p.Out == "" {
+		return err
+	}
+	f, err := os.Create(filepath.Join(p.Out, name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(results.Write(f, r), f.Close(), writeReport([]string{p.Out}, filepath.Join(p.Out, "report.html")))
 }
 
 // maxRests bounds the single requests before a run. A backlog takes one of them, however long it
 // is, where requests are answered in turns.
 const maxRests = 20
 
-// rest sends single requests until one is answered about as fast as before the first run, so that
-// no run measures the backlog of another.
+// rest sends single requests until one is answered about as fast as the fastest of them so far, and
+// at the start three, so that no run measures the backlog of another.
 func (p *prober) rest(ctx context.Context) error {
 	var last time.Duration
+	first := p.alone == 0
 	for i := range maxRests {
 		flags := loadFlags{Conns: 1, runFlags: *p.runFlags}
 		flags.Duration, flags.Warmup, flags.Count, flags.Threads, flags.Depth, flags.Quiet, flags.Out, flags.Repeat = 0, 0, 1, 1, 1, true, "", 1
@@ -260,16 +269,15 @@ func (p *prober) rest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		last = run.Result.Total.Response.Max()
-		if p.alone == 0 || i < 2 && last < p.alone {
+		if last = run.Result.Total.Response.Max(); p.alone == 0 || last < p.alone {
 			p.alone = last
 		}
-		if last <= 2*p.alone+restSlack {
+		if last <= 2*p.alone+restSlack && (!first || i >= 2) {
 			return nil
 		}
 	}
 	if !p.Quiet {
-		fmt.Fprintf(p.c.Stderr, "the service is not at rest: a single request takes %s, and took %s before the first run\n", figure.Time(last), figure.Time(p.alone))
+		fmt.Fprintf(p.c.Stderr, "the service is not at rest: a single request takes %s, and took %s once\n", figure.Time(last), figure.Time(p.alone))
 	}
 	return nil
 }

@@ -323,6 +323,9 @@ func (r *Row) judge(part int, red bool) {
 		r.Why = "it takes more requests in each of the " + unit
 	case r.P == nil:
 		r.Why = fmt.Sprintf("%d and %d %s, where it takes %d on each side", r.A.N, r.B.N, unit, minSamples)
+		if part > 0 {
+			r.Why += fmt.Sprintf(": %d s", part*minSamples)
+		}
 	case *r.Adjusted < r.sure && r.loss > 0 && r.to >= r.Threshold:
 		r.Outcome = Worse
 	case *r.Adjusted < r.sure && r.loss < 0 && r.from <= -r.Threshold:

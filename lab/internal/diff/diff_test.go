@@ -88,6 +88,13 @@ func threshold(string) float64 { return DefaultThreshold }
 // 100 tell the same program apart, and 88 tell 3 %; in 400 of two minutes, 3 of 100 do the former.
 const trials = 100
 
+func manyTrials(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("it has no goroutines")
+	}
+}
+
 // alarms is in how many of 100 comparisons a change is told, in either direction, and a change for
 // the worse.
 func alarms(make func(rng *rand.Rand, slower float64) *Side, slower float64) (any, worse float64) {
@@ -108,6 +115,7 @@ func alarms(make func(rng *rand.Rand, slower float64) *Side, slower float64) (an
 // become 3 % slower in at least 80: with ten runs that vary by 2 %, and with one run of two minutes
 // whose seconds vary by 3 %, and have a correlation of 0.5 with their neighbours.
 func TestPower(t *testing.T) {
+	manyTrials(t)
 	for _, tc := range []struct {
 		name string
 		make func(rng *rand.Rand, slower float64) *Side
@@ -136,13 +144,14 @@ func TestPower(t *testing.T) {
 
 // Noise that lasts makes no change: the parts grow with the correlation of the seconds.
 func TestLastingNoise(t *testing.T) {
+	manyTrials(t)
 	var sizes []int
 	for _, phi := range []float64{0, 0.8} {
 		s := series{rng: rand.New(rand.NewPCG(1, 2)), noise: 0.03, phi: phi, slower: 1}
 		sizes = append(sizes, batch(s.single(240).parts))
 	}
 	if any, _ := alarms(func(rng *rand.Rand, slower float64) *Side {
-		return (&series{rng: rng, noise: 0.03, phi: 0.8, slower: slower}).single(240)
+		return (&series{rng: rng, noise: 0.1, phi: 0.8, slower: slower}).single(240)
 	}, 1); any > 5 {
 		t.Errorf("told apart in %v of 100", any)
 	}

@@ -170,7 +170,7 @@ func (s *Search) decide(c *Capacity, rate float64) (Outcome, error) {
 				return o, nil
 			}
 		}
-		if n >= s.Repeat {
+		if n >= s.Repeat || len(c.Probes) >= maxProbes {
 			return Unknown, nil
 		}
 		if _, err := s.probe(c, rate); err != nil {

