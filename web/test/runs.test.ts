@@ -26,7 +26,7 @@ describe("the selection", () => {
 });
 
 describe("the words of a run", () => {
-  it.each([[null, "–"], [0, "0.0 µs"], [9_120, "9.1 µs"], [420_000, "0.42 ms"], [42_000_000, "42 ms"], [4.2e9, "4.2 s"]])("%s ns", (ns, text) => expect(timeText(ns)).toBe(text));
+  it.each([[null, "–"], [0, "0 µs"], [9_120, "9.1 µs"], [33_400, "33 µs"], [99_990, "100 µs"], [420_000, "0.42 ms"], [42_000_000, "42 ms"], [4.2e9, "4.2 s"]])("%s ns", (ns, text) => expect(timeText(ns)).toBe(text));
   it.each([[null, "–"], [0, "0 %"], [0.00001, "<0.01 %"], [0.0123, "1.2 %"], [0.5, "50 %"], [1, "100 %"]])("a share of %s", (share, text) => expect(shareText(share)).toBe(text));
   it.each([[100, 103.2, "+3.2 %"], [100, 50, "−50 %"], [100, 100, "0 %"], [100, 100.01, "+<0.1 %"], [0, 5, "–"], [0, 0, "0 %"], [null, 5, "–"], [5, null, "–"], [1, 31, "+3,000 %"]])("from %s to %s", (a, b, text) => expect(differenceText(a, b)).toBe(text));
 
