@@ -12,6 +12,7 @@ import (
 	"paddock/internal/platform"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/doctor"
+	"paddock/internal/platform/httpapi/runs"
 	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/rulebook"
@@ -59,6 +60,7 @@ func examineFile(ctx context.Context, c *console, file string, monitors []string
 	e.sections()
 	e.sets()
 	e.faultOf("dashboard.basemap", basemap.Check(cfg.Dashboard.Basemap))
+	e.faultOf("dashboard.runs", runs.Check(cfg.Dashboard.Runs))
 	e.counts()
 	e.ports(ctx)
 	e.hosts(ctx)

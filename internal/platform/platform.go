@@ -49,6 +49,7 @@ import (
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi"
 	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/httpapi/runs"
 	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal"
@@ -334,11 +335,19 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 	if err != nil {
 		return p.cfg.Fault("dashboard.basemap", err)
 	}
+	lab, err := runs.Open(p.cfg.Dashboard.Runs)
+	if err != nil {
+		return p.cfg.Fault("dashboard.runs", err)
+	}
+	var optional []string
+	if lab != nil {
+		optional = append(optional, ui.RunsPage)
+	}
 	p.api = httpapi.New(httpapi.Config{
-		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution),
+		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution), Runs: lab,
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Erased: p.tellErased, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(), ground.Origin()), Manual: manual.New(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(optional...), ground.Origin()), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,

@@ -25,6 +25,7 @@ const modules: Record<string, () => Promise<PageModule>> = {
   bus: () => import("./pages/bus/page"),
   wire: () => import("./pages/wire/page"),
   cluster: () => import("./pages/cluster/page"),
+  runs: () => import("./pages/runs/page"),
   tunnel: () => import("./tunnel/page"),
 };
 

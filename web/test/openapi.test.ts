@@ -21,13 +21,14 @@ const compared = [
   "SampledObject", "SampledPage", "Tunnel", "TunnelFigures", "TunnelRefused", "TunnelOverload", "TunnelSession", "TunnelLine",
   "Cluster", "ClusterNode", "ClusterLog", "ClusterCounters",
   "Bus", "BusFigures", "BusPrefix", "BusSubject", "BusClosed", "BusConnection", "BusBridge", "Wire", "WireFigures", "WireConnection",
+  "RunList", "Run", "RunSummary", "RunObjective",
   "Webhook", "WebhookState", "ShownWebhook", "Attempt", "Sink", "Key", "Change", "Door", "Rule", "RuleList", "ChangedRule", "DryRunResult", "SetSource",
 ];
 
 /** Interfaces of the pages whose schemas have other names. */
 const renamed = { ListedSet: "SetInfo", ListedSets: "SetList" };
 
-const files = ["../src/api.ts", "../src/model/rules.ts", "../src/past/api.ts", ...["sets", "rules", "webhooks", "keys", "devices", "bus", "wire", "cluster"].map((page) => `../src/pages/${page}/api.ts`)];
+const files = ["../src/api.ts", "../src/model/rules.ts", "../src/past/api.ts", ...["sets", "rules", "webhooks", "keys", "devices", "bus", "wire", "cluster", "runs"].map((page) => `../src/pages/${page}/api.ts`)];
 
 const document = new URL("../../internal/platform/httpapi/openapi.json", import.meta.url);
 const schemas = existsSync(document)

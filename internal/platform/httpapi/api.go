@@ -29,6 +29,7 @@ import (
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/httpapi/gofence"
+	"paddock/internal/platform/httpapi/runs"
 	"paddock/internal/platform/httpapi/tiles"
 	"paddock/internal/platform/httpapi/tiles/basemap"
 	"paddock/internal/platform/ingest"
@@ -60,6 +61,7 @@ type Config struct {
 	Manual  http.Handler            // the documents, below /docs/; nil: none
 	Metrics http.Handler            // nil: none
 	Basemap *basemap.Basemap        // below the fences of the dashboard; nil: none
+	Runs    *runs.Directory         // of the lab; nil: none
 
 	Token         string        // required of clients, as that of an administrator; "": none
 	Keys          *keyring.Ring // nil: none
@@ -303,6 +305,8 @@ func (a *API) v1() map[string]handler {
 		"GET /v1/tunnel":                       permit(keyring.Admin, a.overview(a.cfg.Tunnel, "there is no tunnel here: the file that paddock up was given has no section tunnel")),
 		"GET /v1/bus":                          permit(keyring.Admin, a.overview(a.cfg.Bus, "there is no bus here")),
 		"GET /v1/wire":                         permit(keyring.Admin, a.overview(a.cfg.Wire, "there is no wire door here")),
+		"GET /v1/runs":                         permit(keyring.Admin, plain(a.getRuns)),
+		"GET /v1/runs/{name}/report":           permit(keyring.Admin, plain(a.getRunReport)),
 		"GET /v1/cluster":                      permit(keyring.Admin, plain(a.getCluster)),
 		"POST /v1/cluster/drain":               permit(keyring.Admin, plain(a.postDrain)),
 		"POST /v1/qr":                          permit(keyring.Admin, plain(a.postQR)),

@@ -151,7 +151,7 @@ func (tw *town) conforms(q request, r reply) {
 		tw.Errorf("%s %s: %s of media type %q is not described", q.method, q.path, status, media)
 		return
 	}
-	if media == "application/problem+json" || media == "application/gzip" || media == "text/event-stream" || media == "text/csv" || media == "application/gpx+xml" || media == fenceColumns || media == tileType {
+	if media == "application/problem+json" || media == "application/gzip" || media == "text/event-stream" || media == "text/csv" || media == "text/html" || media == "application/gpx+xml" || media == fenceColumns || media == tileType {
 		return
 	}
 	texts := [][]byte{r.body}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	_ "embed"
+	"errors"
 	"net/http"
 	"net/http/pprof"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"rsc.io/qr"
 
 	"paddock/internal/platform/doctor"
+	"paddock/internal/platform/httpapi/runs"
 	"paddock/internal/process/keyring"
 )
 
@@ -47,6 +49,32 @@ func (a *API) overview(state func(find string, most int) any, none string) handl
 		}
 		return writeJSON(w, http.StatusOK, state(find, most))
 	}
+}
+
+// getRuns lists the runs of the lab.
+func (a *API) getRuns(w http.ResponseWriter, _ *http.Request) error {
+	list, err := a.cfg.Runs.List()
+	if err != nil {
+		return noRun(err)
+	}
+	return writeJSON(w, http.StatusOK, list)
+}
+
+// getRunReport answers with the report of a run. A name with a slash is escaped in the path.
+func (a *API) getRunReport(w http.ResponseWriter, r *http.Request) error {
+	if err := a.cfg.Runs.ServeReport(w, r.PathValue("name")); err != nil {
+		return noRun(err)
+	}
+	return nil
+}
+
+// noRun returns the problem of runs that are not there, or cannot be read now.
+func noRun(err error) error {
+	status := http.StatusServiceUnavailable
+	if errors.Is(err, runs.ErrNone) {
+		status = http.StatusNotFound
+	}
+	return fail(status, "%v", err)
 }
 
 // postQR answers with the QR code of a text, as rows of modules: 1 is black. The text is in the

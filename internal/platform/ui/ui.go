@@ -12,6 +12,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -68,8 +69,11 @@ var contentTypes = map[string]string{
 // request is an error in plain text, so that a program with a wrong URL does not take a page for
 // success. The methods are GET and HEAD. Hashed assets may be cached for ever; the page is
 // revalidated each time.
-func Handler() http.Handler {
-	return newHandler(dist(), allPages, "positions go to POST /v1/positions, and GET /v1/openapi.json lists the endpoints")
+//
+// optional names the pages that not every platform has, such as RunsPage. The others of them are
+// not there, and the navigation has no link to them.
+func Handler(optional ...string) http.Handler {
+	return newHandler(dist(), allPages, "positions go to POST /v1/positions, and GET /v1/openapi.json lists the endpoints", optional...)
 }
 
 // TunnelHandler is like Handler, for a process that is only a tunnel's server: the tunnel's page is
@@ -126,6 +130,12 @@ var allPages = map[string]page{
 	"tunnel":   tunnelPage,
 }
 
+// RunsPage is the page of the lab's runs.
+const RunsPage = "runs"
+
+// optionalPages holds the pages that a handler has only if they are named.
+var optionalPages = map[string]page{RunsPage: {pageFile, []string{"a", "b", "sort"}}}
+
 // tunnelPages holds the pages of a process that is only a tunnel's server.
 var tunnelPages = map[string]page{"": tunnelPage, "tunnel": tunnelPage}
 
@@ -139,10 +149,19 @@ type handler struct {
 	pages map[string]page // by path
 	hint  string          // other URLs, for error texts
 	built bool
+	marks []byte // the element html of a page, which names the optional pages; nil: there are none
 }
 
-func newHandler(files fs.FS, pages map[string]page, hint string) http.Handler {
-	return &handler{files: files, pages: pages, hint: hint, built: built(files)}
+// rootElement begins each document of a build.
+const rootElement = `<html lang="en"`
+
+func newHandler(files fs.FS, pages map[string]page, hint string, optional ...string) http.Handler {
+	h := &handler{files: files, pages: maps.Clone(pages), hint: hint, built: built(files)}
+	for _, name := range optional {
+		h.pages[name] = optionalPages[name]
+		h.marks = fmt.Appendf(nil, `%s data-pages="%s"`, rootElement, strings.Join(optional, " "))
+	}
+	return h
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -164,6 +183,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case bad != "":
 		h.refuse(w, http.StatusBadRequest, fmt.Sprintf("query: the page has no parameter %.64q", bad))
 	case found:
+		if isPage && h.marks != nil {
+			content = bytes.Replace(content, []byte(rootElement), h.marks, 1)
+		}
 		serve(w, r, name, content)
 	default:
 		w.Header().Set("Cache-Control", "no-store")

@@ -125,6 +125,24 @@ func TestMissingFilesAreNotThePage(t *testing.T) {
 	}
 }
 
+// An optional page is there if it is named, and then each document names it, for the navigation.
+func TestOptionalPages(t *testing.T) {
+	files := fstest.MapFS{"index.html": {Data: []byte(`<!doctype html><html lang="en"><p>`)}, "page.html": {Data: []byte(`<html lang="en"><i>`)}}
+	without, with := newHandler(files, allPages, "ask elsewhere"), newHandler(files, allPages, "ask elsewhere", RunsPage)
+	for target, want := range map[string][2]string{
+		"/":                   {`<!doctype html><html lang="en"><p>`, `<!doctype html><html lang="en" data-pages="runs"><p>`},
+		"/sets":               {`<html lang="en"><i>`, `<html lang="en" data-pages="runs"><i>`},
+		"/runs?a=x&b=y&sort=": {"nothing at /runs; ask elsewhere\n", `<html lang="en" data-pages="runs"><i>`},
+		"/runs?c=x":           {"nothing at /runs; ask elsewhere\n", "query: the page has no parameter \"c\"; ask elsewhere\n"},
+	} {
+		for i, h := range []http.Handler{without, with} {
+			if got := body(t, get(t, h, http.MethodGet, target)); got != want[i] {
+				t.Errorf("%s: %q, want %q", target, got, want[i])
+			}
+		}
+	}
+}
+
 // A page accepts the queries that it writes itself.
 func TestUnknownQueries(t *testing.T) {
 	built, unbuilt := newHandler(build, allPages, "ask elsewhere"), newHandler(fstest.MapFS{}, allPages, "ask elsewhere")

@@ -252,6 +252,9 @@ type Dashboard struct {
 	Basemap string `yaml:"basemap"`
 	// Attribution is the text that names the source of the base map; "" is that of the archive.
 	Attribution string `yaml:"attribution"`
+	// Runs is the directory in which `paddock bench ... --out DIR/NAME` puts runs; "" is no page of
+	// runs.
+	Runs string `yaml:"runs"`
 }
 
 // Default returns the configuration without any source.

@@ -1,13 +1,13 @@
 // The navigation: a list of links at the side of a page, and the same list behind a button where there is no room.
 
 import { h, icon } from "../dom";
-import { pages } from "./pages";
+import { presentPages } from "./pages";
 
 const menuId = "menu";
 
 /** The links to all pages; the present one is marked. */
 export function createLinks(current: string): HTMLElement {
-  const links = pages.map(({ name, label, icon: sign, first }) =>
+  const links = presentPages(document.documentElement.dataset.pages).map(({ name, label, icon: sign, first }) =>
     h(
       "li",
       { class: first ? "nav-first" : undefined },

@@ -12,6 +12,8 @@ export interface PageEntry {
   about?: string;
   /** It begins a group. */
   first?: boolean;
+  /** Not every server has it: its documents name those that are there. */
+  optional?: boolean;
 }
 
 export const pages: readonly PageEntry[] = [
@@ -25,8 +27,15 @@ export const pages: readonly PageEntry[] = [
   { name: "wire", label: "Wire", icon: "wire" },
   { name: "tunnel", label: "Tunnel", icon: "tunnel" },
   { name: "cluster", label: "Cluster", icon: "cluster" },
+  { name: "runs", label: "Runs", icon: "runs", about: "Loads of paddock bench, with their rates, times and reports", optional: true },
   { name: "docs/", label: "Documents", icon: "list", first: true },
 ];
+
+/** The pages that this server has: the optional ones are named by its documents, in data-pages. */
+export function presentPages(named: string | undefined): PageEntry[] {
+  const there = (named ?? "").split(" ");
+  return pages.filter(({ name, optional }) => !optional || there.includes(name));
+}
 
 /** The entry of the page at a path. Null: the path names none, as that of a server of tunnels alone. */
 export function pageAt(pathname: string): PageEntry | null {

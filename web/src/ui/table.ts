@@ -1,6 +1,7 @@
 // Table: rows of text that change in place. Whatever a cell says is text, never markup.
 
 import { fillKeyed, h, setText } from "../dom";
+import { inOrder } from "../model/order";
 
 export interface Column<T> {
   name: string;
@@ -16,6 +17,8 @@ export interface Column<T> {
   state?: (row: T) => string;
   /** In place of text: an element that stays as long as the row. */
   element?: (row: T) => HTMLElement;
+  /** By what the rows can be ordered; null is unknown, and last. */
+  order?: (row: T) => number | string | null;
 }
 
 export class Table<T> {
@@ -24,20 +27,51 @@ export class Table<T> {
   readonly #key: (row: T) => string;
   readonly #body = h("tbody");
   readonly #cells = new Map<string, HTMLElement[]>();
+  readonly #heads: HTMLElement[];
+  #rows: readonly T[] = [];
+  #sort = "";
 
   /** A table that stacks shows each row as a block on a phone. */
   constructor(caption: string, columns: readonly Column<T>[], key: (row: T) => string, stacks = false) {
     this.#columns = columns;
     this.#key = key;
-    const heads = columns.map(({ name, title, number }) => h("th", { scope: "col", class: number ? "number" : undefined, title }, name));
+    this.#heads = columns.map(({ name, title, number }) => h("th", { scope: "col", class: number ? "number" : undefined, title }, name));
     this.element = h(
       "div",
       { class: stacks ? "table-box stacks" : "table-box", tabindex: 0, role: "region", "aria-label": caption },
-      h("table", {}, h("caption", { class: "visually-hidden" }, caption), h("thead", {}, h("tr", {}, ...heads)), this.#body),
+      h("table", {}, h("caption", { class: "visually-hidden" }, caption), h("thead", {}, h("tr", {}, ...this.#heads)), this.#body),
     );
   }
 
-  show(rows: readonly T[]): void {
+  /** Makes buttons of the heads of columns with an order. Sort is as "rate", or "-rate" for the largest first; tell gets the user's choice. */
+  sorts(sort: string, tell: (sort: string) => void): void {
+    this.element.classList.add("sorts");
+    this.#columns.forEach(({ name, order }, i) => {
+      if (!order) return;
+      const by = name.toLowerCase();
+      const press = (): void => {
+        this.order(this.#sort === by ? `-${by}` : by);
+        this.show(this.#rows);
+        tell(this.#sort);
+      };
+      this.#heads[i]!.replaceChildren(h("button", { type: "button", class: "sort", onclick: press }, name));
+    });
+    this.order(sort);
+  }
+
+  /** Sets the order of the next rows. */
+  order(sort: string): void {
+    this.#sort = sort;
+    this.#columns.forEach(({ name, order }, i) => {
+      const by = name.toLowerCase();
+      if (order) this.#heads[i]!.ariaSort = sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
+    });
+  }
+
+  show(given: readonly T[]): void {
+    this.#rows = given;
+    const by = this.#columns.find(({ name }) => name.toLowerCase() === this.#sort.replace(/^-/, ""))?.order;
+    const rows = by ? inOrder(given, by, this.#sort.startsWith("-")) : given;
     fillKeyed(this.#body, rows, this.#key, (row) => this.#create(row));
     const present = new Set<string>();
     for (const row of rows) {
