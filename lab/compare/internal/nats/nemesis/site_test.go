@@ -24,19 +24,19 @@ import (
 
 // site is three nats-servers, some nodes, and the links between them.
 type site struct {
-	t        testing.TB
-	dir      string
-	program  string // paddock
+	t       testing.TB
+	dir     string
+	program string // paddock
 	// falseProgram is paddock with a clock that can be wrong; "": it was not built.
 	falseProgram string
-	servers  *servers.Cluster
-	nodes    []*node
-	links    []*link
-	admin    *nats.Conn // to the servers, past the links
-	watching sync.WaitGroup
-	random   *rand.Rand // of the test's goroutine
-	hook     *receiver
-	small    bool // the directory of fullServer is a small file system
+	servers      *servers.Cluster
+	nodes        []*node
+	links        []*link
+	admin        *nats.Conn // to the servers, past the links
+	watching     sync.WaitGroup
+	random       *rand.Rand // of the test's goroutine
+	hook         *receiver
+	small        bool // the directory of fullServer is a small file system
 
 	mu    sync.Mutex
 	beats map[string]heard // by node
