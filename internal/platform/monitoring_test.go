@@ -79,7 +79,7 @@ func alerts(t *testing.T) []alert {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []alert } }
 	readYAML(t, filepath.Join(alertsDir, "alerts.yaml"), &file)
-	if len(file.Groups) != 1 || len(file.Groups[0].Rules) != 11 {
+	if len(file.Groups) != 1 || len(file.Groups[0].Rules) != 12 {
 		t.Fatalf("%+v", file)
 	}
 	return file.Groups[0].Rules

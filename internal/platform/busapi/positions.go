@@ -7,7 +7,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"paddock/bus"
 	"paddock/fence/track"
@@ -91,7 +90,7 @@ func (d *Positions) decode(m *bus.Msg) (*ingest.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := ingest.Decoder{Fleet: fleet, ID: id, Holds: m.Limited, Arrived: track.MillisOf(time.Now()), MaxAhead: d.maxAhead, Door: d.door}
+	dec := ingest.Decoder{Fleet: fleet, ID: id, Holds: m.Limited, Arrived: track.MillisOf(d.pipeline.Now()), MaxAhead: d.maxAhead, Door: d.door}
 	batch, err := dec.Decode(m.Data)
 	if err == nil && len(m.Header) > 0 {
 		batch.Trace = tracing.FromMessage(m.Header)

@@ -16,17 +16,26 @@ const (
 	clockApart = time.Second
 )
 
-// clock is the clock of the server that leads the log, so that the time of the records does not
-// depend on the node that makes them.
+// clock is the clock of the server that leads the log, so that the time of records and of arrivals
+// does not depend on the node. Between two looks the monotonic clock of this node counts, so a jump
+// of its own clock changes nothing.
 type clock struct {
 	measure func(ctx context.Context) (ahead, within time.Duration, err error)
 	logger  *slog.Logger
-	ahead   atomic.Int64 // of the system's clock, in nanoseconds
-	apart   bool         // belongs to look
+	last    atomic.Pointer[reading] // nil: the servers have not answered yet
+	apart   bool                    // belongs to look
 }
 
+// reading is a time of the servers, and that of this node then.
+type reading struct{ servers, own time.Time }
+
 // now returns the time of the servers, as far as it is known.
-func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) now() time.Time {
+	if r := c.last.Load(); r != nil {
+		return r.servers.Add(time.Since(r.own))
+	}
+	return time.Now()
+}
 
 // follow looks at the clock of the servers until ctx ends.
 func (c *clock) follow(ctx context.Context) {
@@ -48,13 +57,21 @@ func (c *clock) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()
 	ahead, within, err := c.measure(ctx)
-	if err != nil || (ahead-time.Duration(c.ahead.Load())).Abs() <= within {
+	if err != nil {
 		return
 	}
-	c.ahead.Store(int64(ahead))
+	own := time.Now()
+	servers := own.Round(0).Add(ahead)
+	if servers.Sub(c.now()).Abs() <= within {
+		if c.last.Load() != nil {
+			return
+		}
+		servers = own.Round(0)
+	}
+	c.last.Store(&reading{servers, own})
 	apart := ahead.Abs() > clockApart
 	if apart && !c.apart {
-		c.logger.Warn("this node's clock differs from that of the cluster's servers, which holds for records: positions without a time get the one here", "servers_ahead", ahead.Round(time.Millisecond))
+		c.logger.Warn("this node's clock differs from that of the cluster's servers, whose time holds for positions and records", "servers_ahead", ahead.Round(time.Millisecond))
 	}
 	c.apart = apart
 }

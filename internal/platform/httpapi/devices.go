@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/budget"
@@ -154,7 +153,7 @@ func (a *API) submitReport(r *http.Request, door *doors.Door, found *format.Resu
 	if err != nil {
 		return ingest.Result{}, err
 	}
-	dec := ingest.Decoder{Fleet: fleet, Sees: sendingFleets(r), Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead, Door: door}
+	dec := ingest.Decoder{Fleet: fleet, Sees: sendingFleets(r), Arrived: track.MillisOf(a.cfg.Pipeline.Now()), MaxAhead: a.cfg.MaxAhead, Door: door}
 	batch := &ingest.Batch{}
 	dec.Found(batch, found, in.input())
 	ctx, cancel := context.WithTimeout(r.Context(), submitTimeout)

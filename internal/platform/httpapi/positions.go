@@ -38,7 +38,7 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	dec := ingest.Decoder{
-		Format: format, Fleet: fleet, Sees: sendingFleets(r), Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead,
+		Format: format, Fleet: fleet, Sees: sendingFleets(r), Arrived: track.MillisOf(a.cfg.Pipeline.Now()), MaxAhead: a.cfg.MaxAhead,
 		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
 	}
 	dec.Door = a.door

@@ -403,6 +403,12 @@ func (p *Pipeline) Settle() error {
 	return pd.failure
 }
 
+// Now returns the wall clock, by which positions arrive: in a cluster that of its servers.
+func (p *Pipeline) Now() time.Time {
+	wall, _ := p.clock.system()
+	return wall
+}
+
 // Waiting returns the number of positions that were passed in and are in no record yet.
 func (p *Pipeline) Waiting() (positions int) {
 	p.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/ingest"
@@ -21,7 +20,7 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	if err != nil {
 		return a.refuse(posts, err)
 	}
-	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
+	dec := ingest.Decoder{Arrived: track.MillisOf(a.cfg.Pipeline.Now()), MaxAhead: a.cfg.MaxAhead}
 	if g.OfFleets() {
 		dec.Sees = g.Fleet
 		if only := g.Fleets(); len(only) == 1 {

@@ -119,7 +119,7 @@ func (s *source) line(batch *ingest.Batch, reader lineReader, line []byte) {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return
 	}
-	found := reader.Line(line, time.Now().UnixMilli())
+	found := reader.Line(line, s.cfg.Pipeline.Now().UnixMilli())
 	s.add(batch, &found, line, nil)
 }
 

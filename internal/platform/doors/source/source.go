@@ -204,7 +204,7 @@ func (s *source) up() {
 
 // decoder returns a decoder for positions that arrive now.
 func (s *source) decoder() *ingest.Decoder {
-	return &ingest.Decoder{Fleet: s.settings.Fleet, Arrived: track.MillisOf(time.Now()), MaxAhead: s.cfg.MaxAhead, Door: s.door}
+	return &ingest.Decoder{Fleet: s.settings.Fleet, Arrived: track.MillisOf(s.cfg.Pipeline.Now()), MaxAhead: s.cfg.MaxAhead, Door: s.door}
 }
 
 // add adds what was found in a message to a batch. The error is one of a message that cannot be
