@@ -296,8 +296,13 @@ func watched(t *testing.T) *running {
 		Serve:   tunneld.Serve{HTTP: "127.0.0.1:0"},
 		Clients: []tunneld.Peer{{Name: "depot", ID: key.ID, Hosts: []string{"door.example"}}},
 	}
+	_, far := otherServer(t)
+	_, bridged, err := newBusSite(t, "  paddock: {bridges: [{name: far, urls: '"+far+"', export: [fence.>]}]}\n").load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := startWith(t, platform.Options{
-		Config: cfg, Webhooks: loopbackHooks(), Sinks: ends, Sources: sourcesOf(t, "- gtfs_rt: "+feed.URL+"\n  every: 1h\n"),
+		Bus: bridged, Config: cfg, Webhooks: loopbackHooks(), Sinks: ends, Sources: sourcesOf(t, "- gtfs_rt: "+feed.URL+"\n  every: 1h\n"),
 		Tunnel: &tunneld.ServerOptions{Settings: settings},
 	})
 	endpoint := newInbox(t, nil)
