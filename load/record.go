@@ -17,7 +17,7 @@ func NewInterval() *Interval {
 
 // reset makes v empty, and keeps its memory.
 func (v *Interval) reset() {
-	for _, h := range v.histograms() {
+	for _, h := range v.Histograms() {
 		if *h != nil {
 			(*h).Reset()
 		}
@@ -29,8 +29,9 @@ func (v *Interval) reset() {
 	}
 }
 
-// histograms are the histograms of an interval. Those of DNS, TCP and TLS may be nil.
-func (v *Interval) histograms() [8]**histogram.Histogram {
+// Histograms returns the histograms of an interval, always in the same order. Those of DNS, TCP and
+// TLS may be nil.
+func (v *Interval) Histograms() [8]**histogram.Histogram {
 	return [...]**histogram.Histogram{&v.Response, &v.Service, &v.Lag, &v.Connect, &v.FirstByte, &v.DNS, &v.TCP, &v.TLS}
 }
 
@@ -63,8 +64,8 @@ func (v *Interval) Add(o *Interval) {
 		v.Late[i] += o.Late[i]
 		v.LateTime[i] += o.LateTime[i]
 	}
-	from := o.histograms()
-	for i, h := range v.histograms() {
+	from := o.Histograms()
+	for i, h := range v.Histograms() {
 		if *from[i] == nil {
 			continue
 		}

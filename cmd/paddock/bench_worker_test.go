@@ -145,15 +145,15 @@ func TestBenchWorkerKilled(t *testing.T) {
 // Mistakes, and a bus or workers that are not there.
 func TestBenchWorkerEndings(t *testing.T) {
 	t.Parallel()
-	s, nobody := newService(t), deadAddress(t)
+	s, dead := newService(t), deadAddress(t)
 	checkEndings(t, "bench", "", []ending{
 		{"no bus", "worker", 2, "--bus is missing"},
-		{"no bus there", "worker --bus nats://" + nobody, 1, "the bus: "},
+		{"no bus there", "worker --bus nats://" + dead, 1, "the bus: "},
 		{"workers without a bus", "http " + s.URL + " --workers 2", 2, "--workers takes --bus"},
-		{"a bus without workers", "http " + s.URL + " -n 20 -c 2 --allow-red --bus nats://" + nobody, 2, "--bus is about --workers"},
-		{"too many", "http " + s.URL + " --workers 65 --bus nats://" + nobody, 2, "--workers 65: 1 to 64"},
-		{"a socket", "http " + s.URL + " --unix /tmp/s --workers 2 --bus nats://" + nobody, 2, "which workers do not have"},
-		{"too few connections", "http " + s.URL + " -c 3 --threads 2 --workers 2 --bus nats://" + nobody, 2, "3 connections for 4 threads"},
-		{"nobody joins", "http " + s.URL + " -q --workers 1 --bus nats://" + broker(t, bus.Config{}), 4, "0 of 1 workers have joined: no more came within 10s"},
+		{"a bus without workers", "http " + s.URL + " -n 20 -c 2 --allow-red --bus nats://" + dead, 2, "--bus is about --workers"},
+		{"too many", "http " + s.URL + " --workers 65 --bus nats://" + dead, 2, "--workers 65: 1 to 64"},
+		{"a socket", "http " + s.URL + " --unix /tmp/s --workers 2 --bus nats://" + dead, 2, "which workers do not have"},
+		{"too few connections", "http " + s.URL + " -c 3 --threads 2 --workers 2 --bus nats://" + dead, 2, "3 connections for 4 threads"},
+		{"dead joins", "http " + s.URL + " -q --workers 1 --bus nats://" + broker(t, bus.Config{}), 4, "0 of 1 workers have joined: no more came within 10s"},
 	})
 }

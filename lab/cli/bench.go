@@ -7,6 +7,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,6 +78,15 @@ func (c *Console) print(r result, asObject bool) error {
 		return results.Write(c.Stdout, r)
 	}
 	return r.WriteText(c.Stdout)
+}
+
+// writeTo writes a file.
+func writeTo(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }
 
 // variable returns the value of an environment variable, or "". The last one counts.

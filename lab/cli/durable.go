@@ -182,9 +182,5 @@ func (c *Console) printAndKeep(r result, asObject bool, summary string) error {
 
 // writeSummary writes a file as docs/results keeps it.
 func writeSummary(name string, report any) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(results.Write(f, report), f.Close())
+	return writeTo(name, func(w io.Writer) error { return results.Write(w, report) })
 }

@@ -153,6 +153,9 @@ func (b *profileCmd) add(ctx context.Context, report *gofence.ProfileReport, nam
 		return unmeasuredError(fmt.Errorf("%s: no sample in %v: the server was idle", name, b.Duration))
 	}
 	if b.Out != "" {
+		if err := os.MkdirAll(b.Out, 0o755); err != nil {
+			return err
+		}
 		b.flames = append(b.flames, gofence.Flame{Name: name, Profile: run.Profile})
 		if err := writeTo(filepath.Join(b.Out, name+".pb.gz"), run.Profile.Write); err != nil {
 			return err
@@ -170,16 +173,4 @@ func (b *profileCmd) writeFlames(report *gofence.ProfileReport) error {
 	return writeTo(filepath.Join(b.Out, "profiles.html"), func(w io.Writer) error {
 		return gofence.WriteFlames(w, report, b.flames)
 	})
-}
-
-// writeTo writes a file, and makes its directory.
-func writeTo(name string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
 
 	"paddock/lab/internal/report"
 	"paddock/lab/internal/results"
@@ -51,9 +49,5 @@ func writeReport(dirs []string, file string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	return errors.Join(set.WriteHTML(f), f.Close())
+	return writeTo(file, set.WriteHTML)
 }

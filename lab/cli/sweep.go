@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 
 	"paddock/lab/internal/figure"
 	"paddock/lab/internal/report"
-	"paddock/lab/internal/results"
 	"paddock/lab/internal/slo"
 	"paddock/lab/internal/sweep"
 	"paddock/load"
@@ -241,11 +239,7 @@ func (p *prober) publish(r result, name string) error {
 	if err := p.c.print(r, p.JSON); err != nil || p.Out == "" {
 		return err
 	}
-	f, err := os.Create(filepath.Join(p.Out, name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(results.Write(f, r), f.Close(), writeReport([]string{p.Out}, filepath.Join(p.Out, "report.html")))
+	return errors.Join(writeSummary(filepath.Join(p.Out, name), r), writeReport([]string{p.Out}, filepath.Join(p.Out, "report.html")))
 }
 
 // maxRests bounds the single requests before a run. A backlog takes one of them, however long it

@@ -2,7 +2,6 @@ package distributed
 
 import (
 	"fmt"
-	"reflect"
 
 	"paddock/load"
 	"paddock/load/histogram"
@@ -13,7 +12,7 @@ type frame struct {
 	ID     string
 	Seq    int           // counts the worker's intervals from 0
 	Counts load.Interval // without the histograms
-	Times  []packed      // those, in the order of times
+	Times  []packed      // those, in the order of Histograms
 }
 
 // packed is a histogram: its counts in encoding V2, nil if it was not measured, and its extremes,
@@ -23,21 +22,10 @@ type packed struct {
 	Least, Max int64 // ns
 }
 
-// times are the fields of an interval that are histograms.
-func times(v *load.Interval) (all []**histogram.Histogram) {
-	fields := reflect.ValueOf(v).Elem()
-	for i := range fields.NumField() {
-		if h, ok := fields.Field(i).Addr().Interface().(**histogram.Histogram); ok {
-			all = append(all, h)
-		}
-	}
-	return all
-}
-
 // interval unpacks the frame.
 func (f *frame) interval() (*load.Interval, error) {
 	v := f.Counts
-	empty, all := times(load.NewInterval()), times(&v)
+	empty, all := load.NewInterval().Histograms(), v.Histograms()
 	if len(f.Times) != len(all) {
 		return nil, fmt.Errorf("interval %d of a worker has %d histograms, of %d", f.Seq, len(f.Times), len(all))
 	}
@@ -82,7 +70,7 @@ func checksum(v *load.Interval) (sum uint64) {
 	for i, n := range append(counts, v.Late[:]...) {
 		sum += uint64(n) * mix(uint64(i))
 	}
-	for i, h := range times(v) {
+	for i, h := range v.Histograms() {
 		if *h == nil {
 			continue
 		}

@@ -280,7 +280,7 @@ func (t *teller) Interval(v *load.Interval) {
 // frame packs the next interval, and adds it to the sums.
 func (t *teller) frame(v *load.Interval) *frame {
 	f := &frame{ID: t.end.ID, Seq: t.end.Frames, Counts: *v}
-	for _, h := range times(&f.Counts) {
+	for _, h := range f.Counts.Histograms() {
 		var p packed
 		if *h != nil {
 			p = packed{bytes.Clone(t.zip.Encode(*h)), int64((*h).Min()), int64((*h).Max())}

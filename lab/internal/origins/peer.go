@@ -129,8 +129,11 @@ func (r *Runner) serve(ctx context.Context, s *served, row *documents.Row) error
 	if err != nil {
 		return err
 	}
+	if err := peers.WriteStatic(dir, "index.html", peers.PageBytes); err != nil {
+		return errors.Join(err, remove())
+	}
 	web, err := process.StartWeb(ctx, r.Program, dir)
-	if err = errors.Join(err, peers.WriteStatic(dir, "index.html", peers.PageBytes)); err != nil {
+	if err != nil {
 		return errors.Join(err, remove())
 	}
 	s.name, s.words["$URL"], s.stop = "paddock web", "http://"+web.Addr(), func() error { return errors.Join(web.Stop(), remove()) }

@@ -8,6 +8,7 @@
 --   original FILE the same with the fault of the script of gofence's document: one request in
 --                 a turn has no body
 --   pipeline N    the URL, N requests at once
+--   files N       /0, /1 and so on, N of them in turns
 --
 -- At the end it prints one line for a program to read, times in microseconds.
 
@@ -57,6 +58,12 @@ function init(args)
   elseif args[1] == "pipeline" then
     local all = string.rep(wrk.format(), tonumber(args[2]))
     request = function() return all end
+  elseif args[1] == "files" then
+    local all = {}
+    for i = 1, tonumber(args[2]) do
+      all[i] = wrk.format("GET", "/" .. (i - 1))
+    end
+    request = in_turns(all)
   end
 end
 

@@ -5,7 +5,6 @@ package tunnelbench
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -141,9 +140,6 @@ func content(root, size string) (path string, err error) {
 	return "", nil
 }
 
-//go:embed corpus.lua
-var corpusScript []byte
-
 // wrk runs it against a stand, after a warm-up, and counts the processor time of the stand's
 // processes. path "" is the corpus.
 func (b *Bench) wrk(ctx context.Context, s *stand, path string, conns int, o measure.Options) (*measure.Measurement, error) {
@@ -153,11 +149,7 @@ func (b *Bench) wrk(ctx context.Context, s *stand, path string, conns int, o mea
 	}
 	var tail []string
 	if path == "" {
-		path, script = "/0", filepath.Join(b.Dir, "corpus.lua")
-		tail = []string{"--", strconv.Itoa(sitecorpus.Files)}
-		if err := os.WriteFile(script, corpusScript, 0o600); err != nil {
-			return nil, err
-		}
+		path, tail = "/0", []string{"--", "files", strconv.Itoa(sitecorpus.Files)}
 	}
 	args := append([]string{"-H", "Host: " + tunneled.Host, "http://" + s.front + path}, tail...)
 	w := webload.Wrk{Program: b.Wrk, Load: s.pids, Conns: conns, Script: script, Args: args}
