@@ -35,6 +35,8 @@ const (
 	// leader waits for the servers before it gives up its role.
 	claimTimeout  = 5 * time.Second
 	appendTimeout = 10 * time.Second
+	// waitEvery is the time between two log lines of a node that has not caught up.
+	waitEvery = 10 * time.Second
 )
 
 // ErrReplaced is the end of a leader that another node has replaced, or that does not reach the
@@ -144,11 +146,7 @@ func (n *Node) Run(ctx context.Context) error {
 
 // take follows the log until this node is the leader, and then waits for the end of that.
 func (n *Node) take(ctx context.Context) error {
-	head, err := n.o.Log.Head(ctx)
-	if err != nil {
-		return err
-	}
-	if err := n.follow(ctx, head.Sequence); err != nil {
+	if err := n.catchUp(ctx); err != nil {
 		return err
 	}
 	n.become(Follower)
@@ -187,6 +185,33 @@ func (n *Node) take(ctx context.Context) error {
 		}
 		return n.lead(ctx)
 	}
+}
+
+// catchUp applies what the log holds now. While that takes long, the reason is logged.
+func (n *Node) catchUp(ctx context.Context) error {
+	waiting, stop := context.WithCancel(ctx)
+	var to atomic.Uint64
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		ticker := time.NewTicker(waitEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				n.o.Logger.Warn("this node has not caught up with the log of the cluster yet", "applied", n.applied.Load().Sequence, "newest", to.Load(), "trouble", n.o.Log.Trouble())
+			case <-waiting.Done():
+				return
+			}
+		}
+	})
+	defer telling.Wait()
+	defer stop()
+	head, err := n.o.Log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	to.Store(head.Whole)
+	return n.follow(ctx, head.Whole)
 }
 
 var (

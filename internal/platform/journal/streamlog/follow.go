@@ -117,7 +117,7 @@ func placeOf(msg *nats.Msg) (sequence uint64, at time.Time, err error) {
 // fetch asks for messages until the server that answers has no more.
 func (r *reader) fetch(ctx context.Context) error {
 	for {
-		more, err := again(ctx, r.fetchSome)
+		more, err := again(ctx, &r.log.trouble, r.fetchSome)
 		if err != nil || !more {
 			return err
 		}

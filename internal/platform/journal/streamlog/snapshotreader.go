@@ -64,7 +64,7 @@ type chunk struct {
 func (r *snapshotReader) fetch() error {
 	bounded, cancel := context.WithTimeout(r.ctx, chunkPatience)
 	defer cancel()
-	m, err := again(bounded, r.ask)
+	m, err := again(bounded, &r.log.trouble, r.ask)
 	if err != nil {
 		return err
 	}

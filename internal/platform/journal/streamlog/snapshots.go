@@ -154,7 +154,7 @@ func (l *Log) publishManifest(ctx context.Context, s *Snapshot, newest uint64) e
 	}}
 	bounded, cancel := context.WithTimeout(ctx, chunkPatience)
 	defer cancel()
-	s.message, err = again(bounded, func(ctx context.Context) (uint64, error) {
+	s.message, err = again(bounded, &l.trouble, func(ctx context.Context) (uint64, error) {
 		ack, err := l.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
 		if err == nil {
 			return ack.Sequence, nil
@@ -253,7 +253,7 @@ func (w *snapshotWriter) publish() error {
 	}}
 	bounded, cancel := context.WithTimeout(w.ctx, chunkPatience)
 	defer cancel()
-	if _, err := again(bounded, func(ctx context.Context) (*jetstream.PubAck, error) {
+	if _, err := again(bounded, &w.log.trouble, func(ctx context.Context) (*jetstream.PubAck, error) {
 		return w.log.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
 	}); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -102,6 +103,7 @@ type Log struct {
 	snapshots jetstream.Stream // nil: none
 	known     lastInfo
 	counts    counters
+	trouble   trouble
 
 	term   uint64 // of this writer; 0: it is none
 	last   uint64 // sequence of the newest message, as far as the writer knows
@@ -142,7 +144,7 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Log, error) {
 
 // openStream returns a stream that exists.
 func openStream(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, error) {
-	return again(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+	return again(ctx, &trouble{}, func(ctx context.Context) (jetstream.Stream, error) {
 		stream, err := js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			err = final{fmt.Errorf("%w: %s", ErrNoStream, name)}
@@ -169,7 +171,10 @@ type Head struct {
 	Term     uint64
 	Number   uint64 // of the newest entry that began
 	Node     string // that made the claim, if it is one
-	part     part
+	// Whole is the sequence of the newest message that ends an entry or is a claim: what readers are
+	// called with. The messages behind it are of an entry that its writer may never finish.
+	Whole uint64
+	part  part
 }
 
 // stored is a message as the leader of a stream answers it.
@@ -185,7 +190,7 @@ func (l *Log) message(ctx context.Context, stream string, which map[string]any) 
 	if err != nil {
 		return nil, err
 	}
-	return again(ctx, func(ctx context.Context) (*stored, error) {
+	return again(ctx, &l.trouble, func(ctx context.Context) (*stored, error) {
 		answer, err := l.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, request)
 		if err != nil {
 			return nil, err
@@ -216,7 +221,11 @@ func (l *Log) Head(ctx context.Context) (Head, error) {
 	if err != nil {
 		return Head{}, fmt.Errorf("message %d of %s: %w", m.Sequence, l.Stream, err)
 	}
-	return Head{Sequence: m.Sequence, Term: p.term, Number: p.number, Node: p.node(), part: p}, nil
+	h := Head{Sequence: m.Sequence, Term: p.term, Number: p.number, Node: p.node(), Whole: m.Sequence, part: p}
+	if p.kind == kindEntry && !p.last {
+		h.Whole -= p.index + 1 // the parts of an entry lie side by side
+	}
+	return h, nil
 }
 
 // Claim makes this node the writer, and returns the sequence of its claim: what lies before it is
@@ -279,7 +288,7 @@ func (l *Log) publish(ctx context.Context, p part) error {
 		jetstream.MsgIDHeader:           {nuid.Next()},
 		jetstream.ExpectedLastSeqHeader: {strconv.FormatUint(l.last, 10)},
 	}}
-	sequence, err := again(ctx, func(ctx context.Context) (uint64, error) {
+	sequence, err := again(ctx, &l.trouble, func(ctx context.Context) (uint64, error) {
 		sequence, err := l.send(ctx, msg, &p)
 		if _, ended := errors.AsType[final](err); err != nil && !ended {
 			l.counts.retries[retryKind(err)].Add(1)
@@ -329,7 +338,7 @@ type Bounds struct {
 
 // Bounds returns the bounds of the log, as the leader of the stream has them.
 func (l *Log) Bounds(ctx context.Context) (Bounds, error) {
-	return again(ctx, func(ctx context.Context) (Bounds, error) {
+	return again(ctx, &l.trouble, func(ctx context.Context) (Bounds, error) {
 		stream, err := l.js.Stream(ctx, l.Stream)
 		if err != nil {
 			return Bounds{}, err
@@ -366,20 +375,34 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
+// trouble is the error of the last request to the servers; nil: they have answered.
+type trouble struct{ last atomic.Pointer[error] }
+
+// Trouble returns the error of the last request to the servers, while it is made again and again;
+// nil: it was answered.
+func (l *Log) Trouble() error {
+	if err := l.trouble.last.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // again calls f, with a bound of time for each attempt, until it succeeds, fails for good, or ctx
-// ends.
-func again[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+// ends. t knows the error of the last attempt.
+func again[T any](ctx context.Context, t *trouble, f func(context.Context) (T, error)) (T, error) {
 	pause := minPause
 	for {
 		bounded, cancel := context.WithTimeout(ctx, attempt)
 		v, err := f(bounded)
 		cancel()
 		if err == nil {
+			t.last.Store(nil)
 			return v, nil
 		}
 		if f, ok := errors.AsType[final](err); ok {
 			return v, f.error
 		}
+		t.last.Store(&err)
 		select {
 		case <-ctx.Done():
 			return v, errors.Join(context.Cause(ctx), err)

@@ -2,6 +2,7 @@ package clusterstate
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
@@ -103,4 +104,30 @@ func TestDamagedSnapshot(t *testing.T) {
 	if text := third.log.String(); !strings.Contains(text, `"snapshot":"`+s.ID) || !third.loaded(1) {
 		t.Error("the node has not tried the damaged snapshot, and then loaded another one")
 	}
+}
+
+// The leader is killed amid an entry of several messages, and then the other node too: both start
+// again, and nobody sees what was not finished.
+func TestUnfinishedEntry(t *testing.T) {
+	t.Parallel()
+	c, a, b := begin(t, 1)
+	a.move(0, 10)
+	before, _ := same(t, a, b)
+	a.kill()
+	b.kill()
+	conn := c.Connect()
+	head, err := openLog(t, conn).Head(t.Context())
+	ok(t, err)
+	part := []byte{1, 2} // the version, and the kind: a part of an entry
+	part = binary.AppendUvarint(binary.AppendUvarint(part, head.Term), head.Number+1)
+	part = append(part, 0, 0, 'x') // its index, that it is not the last one, and data
+	_, err = conn.Request("pdk.paddock.log", part, servers.Patience)
+	ok(t, err)
+	a.start()
+	b.start()
+	if after, _ := same(t, a, b); after != before {
+		t.Errorf("the state is %s, and was %s", after, before)
+	}
+	b.move(10, 20)
+	same(t, a, b)
 }

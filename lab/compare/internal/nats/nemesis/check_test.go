@@ -290,7 +290,7 @@ func (s *site) checkLog() {
 		if term, number = e.Term, e.Number; e.Node != "" {
 			claims++
 		}
-		if e.Sequence >= head.Sequence {
+		if e.Sequence >= head.Whole {
 			return errEnough
 		}
 		return nil

@@ -84,6 +84,9 @@ func newSite(t testing.TB, seed uint64, nodes int) *site {
 		s.run(s.addNode())
 	}
 	t.Cleanup(func() {
+		if t.Failed() {
+			s.logServers()
+		}
 		for _, n := range s.nodes {
 			if t.Failed() {
 				t.Logf("the log of node %s ends with\n%s", n.name, n.tail())
@@ -92,6 +95,27 @@ func newSite(t testing.TB, seed uint64, nodes int) *site {
 		}
 	})
 	return s
+}
+
+// logServers logs what each server tells of the stream, and the newest message that it has.
+func (s *site) logServers() {
+	for i, server := range s.servers.Servers {
+		nc, err := nats.Connect("nats://" + server.Address())
+		if err != nil {
+			s.t.Logf("server %s: %v", serverName(i), err)
+			continue
+		}
+		ask := func(subject, request string) string {
+			msg, err := nc.Request(subject, []byte(request), 2*time.Second)
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprint(msg.Header, " ", string(msg.Data[:min(len(msg.Data), 1500)]))
+		}
+		s.t.Logf("server %s\n  of the stream: %s\n  its newest message: %s\n  the newest one: %s", serverName(i), ask("$JS.API.STREAM.INFO."+stream, ""),
+			ask("$JS.API.DIRECT.GET."+stream, `{"last_by_subj":"pdk.paddock.log"}`), ask("$JS.API.STREAM.MSG.GET."+stream, `{"last_by_subj":"pdk.paddock.log"}`))
+		nc.Close()
+	}
 }
 
 func serverName(i int) string { return fmt.Sprintf("s%d", i+1) }
