@@ -213,7 +213,8 @@ func (r *loadRun) once(ctx context.Context, c *Console, release func(), dir stri
 		}
 	}
 	series, recorder := &report.Series{}, runfile.NewRecorder(r.plan, files)
-	observers := load.Observers{series, recorder}
+	series.TargetUse = recorder.TargetUse
+	observers := load.Observers{recorder, series}
 	if r.also != nil {
 		observers = append(observers, r.also)
 	}
@@ -232,6 +233,7 @@ func (r *loadRun) once(ctx context.Context, c *Console, release func(), dir stri
 	if r.elsewhere != nil {
 		result, err = r.elsewhere(ctx, observers)
 	} else {
+		recorder.WatchTarget()
 		result, err = load.Run(ctx, r.plan, observers)
 	}
 	if err != nil {

@@ -24,3 +24,15 @@ func Read(int) (Use, error) { return Use{}, errUse }
 
 // CPU is not there.
 func CPU(int) (time.Duration, error) { return 0, errUse }
+
+// Processors is not there.
+func Processors() (user, system, idle, steal time.Duration, err error) { return 0, 0, 0, 0, errUse }
+
+// Target is not there.
+type Target struct{}
+
+// WatchTarget returns nil: it reads Linux's /proc.
+func WatchTarget(_, _ string) *Target { return nil }
+
+// Since returns nil.
+func (*Target) Since() *TargetUse { return nil }

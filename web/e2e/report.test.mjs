@@ -15,8 +15,8 @@ import { binary } from "./server.mjs";
 /** What would be markup if it were not text. */
 const hostile = `</script><img src=x onerror="document.title='taken over'">`;
 
-const closed = { name: "closed", plots: ["percentiles", "heat", "rate", "flight", "failed"] };
-const open = { name: "open", plots: [...closed.plots, "lag"] };
+const closed = { name: "closed", plots: ["percentiles", "heat", "rate", "flight", "failed", "machine", "memory"] };
+const open = { name: "open", plots: ["percentiles", "heat", "rate", "flight", "failed", "lag", "machine", "memory"] };
 const several = { name: "several", plots: ["percentiles", "levels", "rates"] };
 const reports = [closed, open, several];
 

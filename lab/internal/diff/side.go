@@ -59,8 +59,8 @@ func (s *Side) readParts(dir string) error {
 		cut = time.Duration(steady.Cut)
 	}
 	from := time.Duration(s.Runs[0].Totals.Warmup) + cut
-	return runfile.ReadIntervals(dir, func(p runfile.Phase, v *load.Interval) {
-		if p == runfile.Measured && v.Start >= from-time.Millisecond && v.Length >= time.Second*9/10 {
+	return runfile.ReadIntervals(dir, func(second *runfile.Second, v *load.Interval) {
+		if second.Phase == runfile.Measured && v.Start >= from-time.Millisecond && v.Length >= time.Second*9/10 {
 			s.add(partOf(v))
 		}
 	})

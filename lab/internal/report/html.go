@@ -5,10 +5,12 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"paddock/lab/internal/figure"
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/histogram"
 )
@@ -42,6 +44,7 @@ type page struct {
 	Targets          []row
 	Rows             []row
 	Marked, Open     bool
+	Machine, Memory  bool // the use of the service's machine, and the memory of the service, are known
 	Band             bool
 	Began, Command   string
 	Errors           []errorRow
@@ -81,6 +84,8 @@ func (r *Run) WriteHTML(w io.Writer) error {
 	}
 	p.Data = r.plots(p.Columns)
 	p.Band = len(p.Data.Band) > 1
+	p.Machine = slices.ContainsFunc(p.Data.Points, func(q plotPoint) bool { return q.Machine != nil })
+	p.Memory = slices.ContainsFunc(p.Data.Points, func(q plotPoint) bool { return q.Machine != nil && q.Machine.Resident > 0 })
 	return pageTemplate.Execute(w, p)
 }
 
@@ -112,6 +117,26 @@ type curve struct {
 	Points [][2]float64 `json:"points"`
 }
 
+// plotMachine is the mean use of the service's machine in a part of the run, in processors.
+type plotMachine struct {
+	Service  float64 `json:"service"`
+	Others   float64 `json:"others"` // without the service, if its processes are known
+	Steal    float64 `json:"steal"`
+	Resident int64   `json:"resident"` // bytes, of the service; 0 = not known
+}
+
+func plotMachineOf(u *process.TargetUse) *plotMachine {
+	if u == nil || u.Length <= 0 {
+		return nil
+	}
+	m := &plotMachine{Others: (u.User + u.System).Seconds() / u.Length.Seconds(), Steal: u.Steal.Seconds() / u.Length.Seconds()}
+	if s := u.Service; s != nil {
+		m.Service, m.Resident = s.CPU.Seconds()/u.Length.Seconds(), s.Resident
+		m.Others = max(m.Others-m.Service, 0) // its clock is finer than the machine's
+	}
+	return m
+}
+
 // plotPoint is a part of the run, in s.
 type plotPoint struct {
 	T        float64                `json:"t"`
@@ -123,6 +148,7 @@ type plotPoint struct {
 	Most     int64                  `json:"most"`
 	Late     [load.Causes - 1]int64 `json:"late"` // ns, by cause; those on time are left out
 	Rows     []int64                `json:"rows"` // row and count, in turns
+	Machine  *plotMachine           `json:"machine,omitempty"`
 }
 
 func (r *Run) plots(columns []column) *plotData {
@@ -150,7 +176,7 @@ func (r *Run) plots(columns []column) *plotData {
 		if p.Length < minPoint && len(points) > 1 {
 			continue // a rate over next to no time is none
 		}
-		q := plotPoint{T: p.Start.Seconds(), Length: p.Length.Seconds(), OK: p.OK, Failed: p.Failed, Target: p.Target, InFlight: p.InFlight, Most: p.Most, Rows: []int64{}}
+		q := plotPoint{T: p.Start.Seconds(), Length: p.Length.Seconds(), OK: p.OK, Failed: p.Failed, Target: p.Target, InFlight: p.InFlight, Most: p.Most, Rows: []int64{}, Machine: plotMachineOf(p.Machine)}
 		for i := range q.Late {
 			q.Late[i] = int64(p.Late[i+1])
 		}

@@ -7,6 +7,7 @@ import (
 
 	"paddock/lab/internal/runfile"
 	"paddock/lab/internal/slo"
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/histogram"
 )
@@ -43,11 +44,13 @@ func Open(dir string) (*Run, error) {
 }
 
 func (r *Run) readSeconds(dir string) error {
-	series, t := &Series{}, &r.Result.Total
+	var use *process.TargetUse
+	series, t := &Series{TargetUse: func() *process.TargetUse { return use }}, &r.Result.Total
 	all := [...]*histogram.Histogram{histogram.New(), histogram.New(), histogram.New()}
-	err := runfile.ReadIntervals(dir, func(p runfile.Phase, v *load.Interval) {
+	err := runfile.ReadIntervals(dir, func(s *runfile.Second, v *load.Interval) {
+		use = s.Machine
 		series.Interval(v)
-		if p == runfile.Warmup {
+		if s.Phase == runfile.Warmup {
 			return
 		}
 		t.Target += v.Target

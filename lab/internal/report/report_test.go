@@ -11,6 +11,7 @@ import (
 
 	"paddock/lab/internal/runfile"
 	"paddock/lab/internal/slo"
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/histogram"
 )
@@ -55,6 +56,10 @@ func newRun(seconds int) *Run {
 	r.Result.Targets = []load.Target{{Name: "GET /?" + hostile, Done: 7, Errors: 1, Response: histogram.New()}}
 	r.Result.Targets[0].Response.Record(int64(time.Second))
 	r.Document = recorder.Document(nil, r.Result)
+	r.Document.Machine = &process.TargetUse{
+		Length: 10 * time.Second, User: 9 * time.Second, System: 3 * time.Second,
+		Service: &process.ServiceUse{CPU: 5 * time.Second, Resident: 3 << 20},
+	}
 	list, _ := slo.Parse("p99<1s,err<1%")
 	r.Outcomes = slo.Check(list, r.Result)
 	return r
@@ -142,7 +147,7 @@ func TestText(t *testing.T) {
 	if err := newRun(20).WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"900/s good answers", "2,000, 10.0 %: reset 2,000", "met      p99<1s: 891ms", "   GET /?</script>", "missed   err<1%: 10.0 %", "first errors"} {
+	for _, want := range []string{"900/s good answers", "2,000, 10.0 %: reset 2,000", "met      p99<1s: 891ms", "   GET /?</script>", "missed   err<1%: 10.0 %", "1.20 processors at work (user 0.90, system 0.30); the service 0.50, 3.15 MB of memory", "first errors"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, text.String())
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/histogram"
 )
@@ -23,6 +24,10 @@ const (
 // Series records a run by the second, in room that does not grow with its length: it is a
 // load.Observer.
 type Series struct {
+	// TargetUse returns what the machine of the service did in the interval that is taken; nil, or
+	// one that returns nil: it is not known.
+	TargetUse func() *process.TargetUse
+
 	over []point // those before the last
 	span int     // intervals in each of them
 	last point   // without its rows, which are
@@ -42,6 +47,7 @@ type point struct {
 	Late     [load.Causes]time.Duration
 	Rows     histogram.Cells // answers by response time, see rowOf
 	Max      time.Duration
+	Machine  *process.TargetUse // nil = not known
 }
 
 var _ load.Observer = (*Series)(nil)
@@ -51,10 +57,14 @@ func (s *Series) Interval(v *load.Interval) {
 	if s.span = max(s.span, 1); s.have == s.span {
 		s.closePoint()
 	}
-	s.take(&point{
+	p := point{
 		Start: v.Start, Length: v.Length, OK: v.Failed[load.ClassOK], Failed: v.Errors(), Target: v.Target,
 		InFlight: v.InFlight, Most: v.MaxInFlight, Late: v.LateTime, Max: v.Response.Max(),
-	})
+	}
+	if s.TargetUse != nil {
+		p.Machine = s.TargetUse()
+	}
+	s.take(&p)
 	for r, n := range v.Response.All() {
 		s.rows[rowOf(r.Low)] += int64(n)
 	}
@@ -125,6 +135,13 @@ func (p *point) add(o *point) {
 	p.Failed += o.Failed
 	p.Target += o.Target
 	p.Most, p.Max = max(p.Most, o.Most), max(p.Max, o.Max)
+	if o.Machine != nil {
+		sum := *o.Machine
+		if p.Machine != nil {
+			sum.Add(p.Machine)
+		}
+		p.Machine = &sum
+	}
 	for i, d := range o.Late {
 		p.Late[i] += d
 	}

@@ -66,7 +66,7 @@ func (r *Run) facts() []Fact {
 	if u := r.Result.Unanswered; u.Count+u.Unsent > 0 {
 		facts = append(facts, Fact{"unanswered", fmt.Sprintf("%s sent and %s never sent, the oldest due %s ago at the end", figure.Count(u.Count), figure.Count(u.Unsent), figure.Time(u.Oldest))})
 	}
-	return append(append(facts, r.More...), r.cost()...)
+	return append(append(append(facts, r.More...), r.cost()...), r.machine()...)
 }
 
 // resolved says how long the name of the service took to resolve.
@@ -149,6 +149,26 @@ func (r *Run) cost() []Fact {
 		text += ", " + figure.Bytes(m.MaxResident) + " of memory"
 	}
 	return []Fact{{"generator", text}}
+}
+
+// machine returns what the machine of the service did, and the service itself.
+func (r *Run) machine() []Fact {
+	u := r.Document.Machine
+	if u == nil || u.Length <= 0 {
+		return nil
+	}
+	share := func(d time.Duration) string { return figure.Number(d.Seconds() / u.Length.Seconds()) }
+	text := fmt.Sprintf("%s processors at work (user %s, system %s)", share(u.User+u.System), share(u.User), share(u.System))
+	if u.Steal > 0 {
+		text += ", " + share(u.Steal) + " taken by other virtual machines"
+	}
+	if s := u.Service; s != nil {
+		text += fmt.Sprintf("; the service %s, %s of memory", share(s.CPU), figure.Bytes(s.Resident))
+	}
+	if u.Dropped > 0 {
+		text += "; listeners had no room for " + figure.Count(u.Dropped) + " connections"
+	}
+	return []Fact{{"machine", text}}
 }
 
 func (r *Run) writeTimes(b *bytes.Buffer) {

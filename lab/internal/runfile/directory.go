@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/histogram"
 )
@@ -41,7 +42,7 @@ type stream struct {
 	w    io.WriteCloser
 	err  error
 	head func(w io.Writer, began time.Time) error
-	each func(w io.Writer, p Phase, v *load.Interval) error
+	each func(w io.Writer, p Phase, v *load.Interval, u *process.TargetUse) error
 }
 
 // Create makes a directory for a run that begins now, and its parents, if they are not
@@ -72,10 +73,10 @@ func create(path string, file func(string) (io.WriteCloser, error)) *Directory {
 }
 
 // second writes a part of the run that is over.
-func (d *Directory) second(p Phase, v *load.Interval) {
+func (d *Directory) second(p Phase, v *load.Interval, u *process.TargetUse) {
 	for _, s := range d.streams {
 		if s.err == nil {
-			s.err = s.each(s.w, p, v)
+			s.err = s.each(s.w, p, v, u)
 		}
 	}
 }
@@ -136,11 +137,12 @@ func (d *Directory) Missing() []string {
 func csvHead(w io.Writer, _ time.Time) error {
 	_, err := io.WriteString(w, "phase,start_s,length_s,target_per_s,sent,done,good,errors,bytes_out,bytes_in,"+
 		"in_flight,in_flight_max,response_p50_ns,response_p99_ns,response_max_ns,service_p50_ns,service_p99_ns,"+
-		"service_max_ns,lag_p50_ns,lag_p99_ns,lag_max_ns\n")
+		"service_max_ns,lag_p50_ns,lag_p99_ns,lag_max_ns,"+
+		"machine_user_ns,machine_system_ns,machine_idle_ns,machine_steal_ns,target_cpu_ns,target_resident_bytes\n")
 	return err
 }
 
-func csvSecond(w io.Writer, p Phase, v *load.Interval) error {
+func csvSecond(w io.Writer, p Phase, v *load.Interval, u *process.TargetUse) error {
 	line := fmt.Appendf(nil, "%s,%.3f,%.3f,%g,%d,%d,%d,%d,%d,%d,%.3f,%d", p, v.Start.Seconds(), v.Length.Seconds(), targetRate(v),
 		v.Sent, v.Done, v.Failed[load.ClassOK], v.Errors(), v.BytesOut, v.BytesIn, v.InFlight, v.MaxInFlight)
 	for _, h := range []*histogram.Histogram{v.Response, v.Service, v.Lag} {
@@ -149,6 +151,16 @@ func csvSecond(w io.Writer, p Phase, v *load.Interval) error {
 			continue
 		}
 		line = fmt.Appendf(line, ",%d,%d,%d", h.Quantile(0.5), h.Quantile(0.99), h.Max())
+	}
+	if u != nil {
+		line = fmt.Appendf(line, ",%d,%d,%d,%d", u.User, u.System, u.Idle, u.Steal)
+	} else {
+		line = append(line, ",,,,"...)
+	}
+	if u != nil && u.Service != nil {
+		line = fmt.Appendf(line, ",%d,%d", u.Service.CPU, u.Service.Resident)
+	} else {
+		line = append(line, ",,"...)
 	}
 	_, err := w.Write(append(line, '\n'))
 	return err

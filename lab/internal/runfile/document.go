@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"paddock/lab/internal/slo"
+	"paddock/lab/process"
 	"paddock/load"
 )
 
@@ -68,10 +69,12 @@ type Document struct {
 	Errors   []Error  `json:"errors"`  // without samples, those beyond the first 64 texts
 	Fairness *Shares  `json:"fairness"`
 	Verdict  Verdict  `json:"lamp"`
-	Little   *Little  `json:"little"`  // nil = too little was measured
-	Steady   *Steady  `json:"steady"`  // nil = the run was too short
-	Host     Host     `json:"host"`    // what the generator used of its machine
-	Missing  []string `json:"missing"` // files that could not be written, and why
+	Little   *Little  `json:"little"` // nil = too little was measured
+	Steady   *Steady  `json:"steady"` // nil = the run was too short
+	Host     Host     `json:"host"`   // what the generator used of its machine
+	// Machine is what the service's machine did in the measured time; nil = it is another one.
+	Machine *process.TargetUse `json:"machine"`
+	Missing []string           `json:"missing"` // files that could not be written, and why
 }
 
 // Fact is one thing to say of a run.

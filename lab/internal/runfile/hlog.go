@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/histogram"
 )
@@ -33,7 +34,7 @@ func (l *logWriter) head(w io.Writer, began time.Time) error {
 	return err
 }
 
-func (l *logWriter) second(w io.Writer, p Phase, v *load.Interval) error {
+func (l *logWriter) second(w io.Writer, p Phase, v *load.Interval, _ *process.TargetUse) error {
 	l.line = l.line[:0]
 	for _, h := range []struct {
 		tag string

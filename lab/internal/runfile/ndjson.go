@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/histogram"
 )
@@ -31,6 +32,8 @@ type Second struct {
 	Lag         *Brief           `json:"lag"`
 	Late        map[string]Late  `json:"late"`
 	Threads     []Thread         `json:"threads"`
+	// Machine is the service's; nil = it is another one.
+	Machine *process.TargetUse `json:"machine"`
 }
 
 // Brief is the least that a second says of a histogram.
@@ -83,8 +86,10 @@ func targetRate(v *load.Interval) float64 {
 	return v.Target / v.Length.Seconds()
 }
 
-func ndjsonSecond(w io.Writer, p Phase, v *load.Interval) error {
-	b, err := json.Marshal(SecondOf(p, v))
+func ndjsonSecond(w io.Writer, p Phase, v *load.Interval, u *process.TargetUse) error {
+	s := SecondOf(p, v)
+	s.Machine = u
+	b, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}

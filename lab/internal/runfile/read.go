@@ -105,7 +105,7 @@ func (t *Times) At(q float64) (time.Duration, bool) {
 // ReadIntervals calls each with the parts of the run in a directory, in order, as an observer of
 // the run was called: with the counts of seconds.ndjson, and the histograms of run.hlog. An error
 // names the file and the line; it is fs.ErrNotExist if one of the files is not there.
-func ReadIntervals(dir string, each func(Phase, *load.Interval)) error {
+func ReadIntervals(dir string, each func(*Second, *load.Interval)) error {
 	seconds, err := os.Open(filepath.Join(dir, SecondsFile))
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func ReadIntervals(dir string, each func(Phase, *load.Interval)) error {
 			}
 			*h = l.Histogram
 		}
-		each(s.Phase, v)
+		each(&s, v)
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s: line %d: %w", seconds.Name(), n+1, err)

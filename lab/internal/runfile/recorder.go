@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"paddock/lab/internal/slo"
+	"paddock/lab/process"
 	"paddock/load"
 )
 
@@ -20,6 +21,9 @@ type Recorder struct {
 	service      *load.Confidence // nil = so far each second's times were the response times
 	rate, median series
 	directory    *Directory // nil = nothing is written as the run goes
+
+	target    *process.Target    // nil = its machine is not watched
+	now, used *process.TargetUse // in the last part of the run, and in its measured time
 }
 
 // NewRecorder makes the recorder of a run that is to be made with plan. It also writes the
@@ -29,12 +33,26 @@ func NewRecorder(plan load.Plan, d *Directory) *Recorder {
 	return &Recorder{plan: plan, directory: d}
 }
 
+// WatchTarget watches the machine of the service from now on, if that is this one.
+func (r *Recorder) WatchTarget() { r.target = process.WatchTarget(r.plan.Network, r.plan.Address) }
+
+// TargetUse is what the machine of the service did in the part of the run that is over; nil = it is
+// not known.
+func (r *Recorder) TargetUse() *process.TargetUse { return r.now }
+
 // Interval takes a part of the run that is over.
 func (r *Recorder) Interval(v *load.Interval) {
-	if r.directory != nil {
-		r.directory.second(phaseOf(&r.plan, v), v)
+	phase := phaseOf(&r.plan, v)
+	if r.now = r.target.Since(); r.now != nil && phase == Measured {
+		if r.used == nil {
+			r.used = &process.TargetUse{}
+		}
+		r.used.Add(r.now)
 	}
-	if phaseOf(&r.plan, v) != Measured || v.Length < time.Second*9/10 {
+	if r.directory != nil {
+		r.directory.second(phase, v, r.now)
+	}
+	if phase != Measured || v.Length < time.Second*9/10 {
 		return // a part that is cut short is no second
 	}
 	if r.service == nil && !v.Service.Equal(v.Response) { // in a closed run they are mostly
@@ -92,7 +110,7 @@ func (r *Recorder) Document(m *Manifest, result *load.Result) *Document {
 		Connect: TimesOf(v.Connect, nil), FirstByte: TimesOf(v.FirstByte, nil),
 		DNS: TimesOf(v.DNS, nil), TCP: TimesOf(v.TCP, nil), TLS: TimesOf(v.TLS, nil),
 		Targets: targetsOf(result), Errors: errorsOf(result), Fairness: shares(result.PerConn), Verdict: verdictOf(load.Judge(&r.plan, result)),
-		Little: little(v), Steady: r.steady(), Host: host(result), Objectives: []Objective{}, Missing: []string{},
+		Little: little(v), Steady: r.steady(), Host: host(result), Machine: r.used, Objectives: []Objective{}, Missing: []string{},
 	}
 	if r.directory != nil {
 		d.Missing = r.directory.Missing()

@@ -56,6 +56,7 @@ func echo(t *testing.T) string {
 func run(t *testing.T, plan load.Plan, d *runfile.Directory) (*runfile.Document, *load.Result) {
 	t.Helper()
 	r := runfile.NewRecorder(plan, d)
+	r.WatchTarget()
 	result, err := load.Run(t.Context(), plan, r)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,7 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("run.json says %+v", read)
 	}
 	sumOfLog(t, filepath.Join(path, runfile.LogFile), result)
-	sumOfSeconds(t, path, result)
+	sumOfSeconds(t, path, doc, result)
 	lines(t, filepath.Join(path, runfile.ResponseFile), "#[Max     =")
 	lines(t, filepath.Join(path, runfile.GoBenchmarksFile), "BenchmarkRun ")
 }
@@ -177,20 +178,25 @@ func sumOfLog(t *testing.T, name string, r *load.Result) {
 	}
 }
 
-func sumOfSeconds(t *testing.T, path string, r *load.Result) {
+func sumOfSeconds(t *testing.T, path string, doc *runfile.Document, r *load.Result) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(path, runfile.SecondsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sum runfile.Second
-	n := 0
+	n, cpu := 0, time.Duration(0)
 	for line := range bytes.Lines(b) {
 		var s runfile.Second
 		if err := json.Unmarshal(line, &s); err != nil {
 			t.Fatal(err)
 		}
 		n++
+		if s.Machine == nil || s.Machine.Service == nil { // this process is the service
+			t.Errorf("the service's machine is missing: %s", line)
+		} else if s.Phase == runfile.Measured {
+			cpu += s.Machine.Service.CPU
+		}
 		if s.Phase != runfile.Warmup {
 			sum.Sent, sum.Done, sum.Good = sum.Sent+s.Sent, sum.Done+s.Done, sum.Good+s.Good
 		}
@@ -200,6 +206,9 @@ func sumOfSeconds(t *testing.T, path string, r *load.Result) {
 	}
 	if sum.Sent != r.Total.Sent || sum.Done != r.Total.Done || sum.Good != r.Total.Failed[load.ClassOK] {
 		t.Errorf("the seconds have %d sent and %d done, the result %d and %d", sum.Sent, sum.Done, r.Total.Sent, r.Total.Done)
+	}
+	if doc.Machine == nil || doc.Machine.Service == nil || doc.Machine.Service.CPU != cpu {
+		t.Errorf("the service has used %v in the seconds; the document says %+v", cpu, doc.Machine)
 	}
 	csv := lines(t, filepath.Join(path, runfile.SecondsCSVFile), "measured,")
 	for _, l := range csv {

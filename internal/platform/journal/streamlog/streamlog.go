@@ -171,8 +171,8 @@ type Head struct {
 	Term     uint64
 	Number   uint64 // of the newest entry that began
 	Node     string // that made the claim, if it is one
-	// Whole is the sequence of the newest message that ends an entry or is a claim: what readers are
-	// called with. The messages behind it are of an entry that its writer may never finish.
+	// Whole is the sequence of the newest message that ends an entry or is a claim: readers are
+	// called with no later one. Those behind it are of an entry that its writer may never finish.
 	Whole uint64
 	part  part
 }

@@ -199,6 +199,8 @@
     strip("rate", "Good answers per second over time", ["answers"], (pt) => [pt.ok / pt.len], false, count, data.open ? (pt) => pt.target / pt.len : null);
     strip("flight", "Requests under way over time: mean and most", ["mean", "most"], (pt) => [pt.inFlight, pt.most], false, count);
     strip("failed", "Failures per second over time", ["failed"], (pt) => [pt.failed / pt.len], false, count);
+    strip("machine", "Processors of the service's machine at work over time", ["the service", "all others", "taken by other virtual machines"], (pt) => (pt.machine ? [pt.machine.service, pt.machine.others, pt.machine.steal] : [0, 0, 0]), true, count);
+    strip("memory", "Resident memory of the service over time", ["resident"], (pt) => [pt.machine ? pt.machine.resident / 1e6 : 0], false, (n) => count(n) + " MB");
     strip("lag", "Lag by cause over time", data.causes, (pt) => pt.late.map((ns) => ns / pt.len), true, time);
   }
   let width = 0;

@@ -22,7 +22,7 @@ func TestMachineUsage(t *testing.T) {
 	if err := errors.Join(err, failed); err != nil {
 		t.Fatal(err)
 	}
-	const work = 10 * clockTick
+	const work = 100 * time.Millisecond // ten steps of the counters
 	for used := time.Duration(0); used < work; {
 		now, err := OwnUsage()
 		if err != nil {

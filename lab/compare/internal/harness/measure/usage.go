@@ -110,25 +110,9 @@ func (m *Meter) Stop(into *Measurement) error {
 	return err
 }
 
-// clockTick is the unit of processor times in /proc, on every Linux that Go
-// supports.
-const clockTick = 10 * time.Millisecond
-
-// MachineUsage returns the processor time of all processes since the machine has started, in steps
-// of 10 ms a processor; interrupts count as system time. On other systems than Linux it is an error
-// that wraps [errors.ErrUnsupported].
+// MachineUsage returns the processor time of all processes since the machine has started: see
+// [process.Processors].
 func MachineUsage() (Usage, error) {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return Usage{}, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	var user, nice, system, idle, iowait, irq, softirq int64
-	if _, err := fmt.Sscanf(line, "cpu %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &iowait, &irq, &softirq); err != nil {
-		return Usage{}, fmt.Errorf("/proc/stat: %w", err)
-	}
-	return Usage{
-		User:   time.Duration(user+nice) * clockTick,
-		System: time.Duration(system+irq+softirq) * clockTick,
-	}, nil
+	user, system, _, _, err := process.Processors()
+	return Usage{User: user, System: system}, err
 }

@@ -107,7 +107,7 @@ func TestDamagedSnapshot(t *testing.T) {
 }
 
 // The leader is killed amid an entry of several messages, and then the other node too: both start
-// again, and nobody sees what was not finished.
+// again, and what was not finished has no effect.
 func TestUnfinishedEntry(t *testing.T) {
 	t.Parallel()
 	c, a, b := begin(t, 1)
