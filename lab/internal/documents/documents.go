@@ -24,8 +24,11 @@ type Table struct {
 	Columns []Column `json:"columns"`
 	Lead    string   `json:"lead"` // the column that rows are compared by
 	Note    string   `json:"note"` // about all rows
-	Cap     int      `json:"cap"`  // s; most of a run that is made shorter; 0 = none
-	Rows    []*Row   `json:"rows"`
+	// Below says why rows of ours may not reach the document's figure. A $ and the id of a column
+	// stand for ours.
+	Below string `json:"below"`
+	Cap   int    `json:"cap"` // s; most of a run that is made shorter; 0 = none
+	Rows  []*Row `json:"rows"`
 
 	run // of the rows without their own
 }
@@ -44,7 +47,7 @@ type run struct {
 type Column struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	Unit string `json:"unit"` // "/s", "ms", "s", "%", "ns/op", "MB/s" (10^6), "B", or "" for a count
+	Unit string `json:"unit"` // "/s", "ms", "s", "us" (from s), "%", "ns/op", "MB/s" (10^6), "B", or "" for a count
 	More bool   `json:"more"` // the more, the better
 	Run  int    `json:"run"`  // index of the run that measures it
 	Of   string `json:"of"`   // the one peer that has it; "" = all

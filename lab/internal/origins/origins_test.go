@@ -237,3 +237,25 @@ func TestSelect(t *testing.T) {
 		t.Error("a group has other rows")
 	}
 }
+
+// Rows below the document's figure are listed with what was measured about them.
+func TestBelow(t *testing.T) {
+	r := &Report{}
+	r.add(rows(t, "A12")[0], &job{takes: map[string][]*take{
+		ours: {taken(t, false, `{"columns": {"per_second": 20000}}`, `{"columns": {"per_second": 90000}}`)},
+		"ab": {taken(t, true, `{"PerSecond": 11207.5}`, `{"PerSecond": 15000}`)},
+	}}, []string{"ab"})
+	r.add(rows(t, "P6")[0], &job{takes: map[string][]*take{ours: {taken(t, false,
+		`{"rows": [{"bucket_seconds": [0.2, 0, 0, 0, 0, 0], "other_seconds": 0, "total_seconds": 1.8, "requests": 200000}]}`)}}}, nil)
+	r.add(rows(t, "W1")[0], &job{takes: map[string][]*take{ours: {taken(t, false, `{"throughput": 83335}`)}}}, nil)
+	r.add(rows(t, "N1")[0], &job{takes: map[string][]*take{ours: {taken(t, false, `{"rows": [{"ns_per_op": 559}]}`)}}}, nil)
+	var got []string
+	for _, one := range r.Below() {
+		got = append(got, one.ID+" "+one.ByDocument()+": "+one.Reason())
+	}
+	if len(got) != 2 ||
+		!strings.HasPrefix(got[0], "A12 0.892: ab itself gives 11,208/s here, 0.5 of the document's figure. Without -k") || !strings.HasSuffix(got[0], "it is 90,000/s here.") ||
+		!strings.HasPrefix(got[1], "P6 1.96: The look-up takes 1.00 us of the 9.00 us of a request here.") {
+		t.Errorf("%q", got)
+	}
+}

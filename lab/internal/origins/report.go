@@ -8,6 +8,7 @@ import (
 	htmltemplate "html/template"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,6 +176,40 @@ func (r *Result) Remark() string {
 		said += " " + r.Why
 	}
 	return strings.TrimSpace(said)
+}
+
+// Below returns the rows of which ours are below the document's figure.
+func (r *Report) Below() (below []*Result) {
+	for _, one := range r.Rows {
+		if over := one.OverDocument; over != nil && *over != 1 && (*over < 1) == one.row.Table.Column(one.Lead).More {
+			below = append(below, one)
+		}
+	}
+	return below
+}
+
+// placeholder is a column's in the text of a table.
+var placeholder = regexp.MustCompile(`\$(\w+)`)
+
+// Reason says why ours may be below the document's figure: what the document's own program gives here,
+// and what is known of the table.
+func (r *Result) Reason() string {
+	var said []string
+	theirs, there := r.value("peer", r.Lead)
+	printed, _ := r.value("document", r.Lead)
+	if there && printed > 0 && slices.ContainsFunc(r.row.Peers, func(name string) bool { return strings.Contains(r.Peer.Name, name) }) {
+		said = append(said, fmt.Sprintf("%s itself gives %s here, %s of the document's figure.", r.Peer.Name, r.One("peer"), quotient(theirs/printed)))
+	}
+	if below := r.row.Table.Below; below != "" {
+		said = append(said, placeholder.ReplaceAllStringFunc(below, func(word string) string {
+			v, ok := r.value("ours", word[1:])
+			if !ok {
+				return "-"
+			}
+			return in(r.row.Table.Column(word[1:]).Unit, v)
+		}))
+	}
+	return strings.Join(said, " ")
 }
 
 // quotient writes a quotient with three digits.

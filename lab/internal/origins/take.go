@@ -153,6 +153,8 @@ func (t *take) figures(row *documents.Row, name string) map[string]float64 {
 			v, ok = v/total, ok && total > 0
 		}
 		switch {
+		case c.Unit == "us":
+			v *= 1e6
 		case c.Unit == "ms":
 			v /= float64(time.Millisecond) // times are ns in all objects
 		case c.Unit == "%" && !t.foreign:
