@@ -191,8 +191,8 @@ func (r *Report) Below() (below []*Result) {
 // placeholder is a column's in the text of a table.
 var placeholder = regexp.MustCompile(`\$(\w+)`)
 
-// Reason says why ours may be below the document's figure: what the document's own program gives here,
-// and what is known of the table.
+// Reason says why ours may be below the document's figure: what the document's own program gives
+// here, and what is known of the table.
 func (r *Result) Reason() string {
 	var said []string
 	theirs, there := r.value("peer", r.Lead)
