@@ -70,6 +70,9 @@ func startListener(t *testing.T, args ...string) (l *listener, secret string) {
 	startOf(t, cmd)
 	l = &listener{out: bufio.NewReader(out)}
 	l.url = strings.TrimPrefix(l.line(t), "Listening: ")
+	if allow := l.line(t); !strings.Contains(allow, "webhooks: {allow: [127.0.0.1]}") {
+		t.Errorf("%q does not say how the platform allows the address", allow)
+	}
 	words := strings.Fields(l.line(t))
 	l.stop = func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)

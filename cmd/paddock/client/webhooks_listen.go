@@ -64,7 +64,7 @@ func (k *webhooksListenCmd) Run(ctx context.Context, c *Console) error {
 			if k.JSON {
 				return nil
 			}
-			fmt.Fprintf(c.Stdout, "Listening: %s\nAdd it:    paddock webhooks add dev %s --secret %s\n", address, address, text)
+			fmt.Fprintf(c.Stdout, "Listening: %s\nAllow it:  webhooks: {allow: [127.0.0.1]} in the platform's file\nAdd it:    paddock webhooks add dev %s --secret %s\n", address, address, text)
 			return nil
 		},
 		Run: func(context.Context) error {
