@@ -169,16 +169,20 @@ var errDrained = fmt.Errorf("%w: it gives its role to another node, as it was as
 
 // drainLeader returns what gives the role of this leader to another node, or nil where there is one
 // node. Everything is drained as at the end of the process, and started again.
-func (p *Platform) drainLeader() func(node string) error {
+func (p *Platform) drainLeader() func(node string, note func(own string) error) error {
 	m := p.member
 	if m == nil {
 		return nil
 	}
-	return func(node string) error {
-		if own := nodeName(&p.cfg.Cluster); node != "" && node != own {
+	return func(node string, note func(own string) error) error {
+		own := nodeName(&p.cfg.Cluster)
+		if node != "" && node != own {
 			return fmt.Errorf("%.64q does not lead, %s does", node, own)
 		}
 		if err := m.node.HandOver(); err != nil {
+			return err
+		}
+		if err := note(own); err != nil {
 			return err
 		}
 		select {

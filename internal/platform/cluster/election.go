@@ -35,8 +35,13 @@ const (
 
 // deadAfter is the number of a node's own beats that come back to it without one of another node,
 // after which the other one counts as dead. Time is measured by beats that went through the servers
-// alone, so nothing dies by a stalled server or a stalled process.
+// alone, so nothing dies by a stalled server or a stalled process. An entry of the log is a sign of
+// life of its leader too.
 const deadAfter = 4
+
+// farBehind is the number of messages of the log by which a node is behind another one, and should
+// not become the leader in its place. Beats are older than the log by fewer.
+const farBehind = 256
 
 // election decides when a node makes a claim. It knows no clock and no network.
 type election struct {
@@ -76,6 +81,15 @@ func (e *election) hear(b Beat) {
 	}
 }
 
+// wrote notes that an entry of a term has come: its leader is alive, even where beats are late.
+func (e *election) wrote(term uint64) {
+	for _, p := range e.peers {
+		if p.Role == Leader && p.Term == term {
+			p.seen = e.own
+		}
+	}
+}
+
 // claimed notes that the log has a claim. Its node needs some time until it leads and tells so.
 func (e *election) claimed() { e.alone = e.own + deadAfter }
 
@@ -94,23 +108,31 @@ func (e *election) leader() *peer {
 
 // mayClaim reports whether this node should become the leader now: there is none, and the nodes
 // with a better rank have not become it in their time. The rank depends on the term, so that not
-// always the same node comes first, and nodes that are unfit or have not caught up come last.
+// always the same node comes first. Nodes that are behind the others come later, as they would have
+// to catch up before they lead, and unfit ones and those of the role starting come last.
 func (e *election) mayClaim() bool {
 	me := e.peers[e.id]
 	if me == nil || me.Role == Leaving || me.Role == Leader || e.own <= deadAfter || e.leader() != nil {
 		return false
 	}
 	var candidates []*peer
+	newest := uint64(0)
 	for _, p := range e.peers {
 		if e.alive(p) && p.Role != Leaving {
-			candidates = append(candidates, p)
+			candidates, newest = append(candidates, p), max(newest, p.Applied)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b *peer) int {
-		if a.Role != b.Role {
-			return cmp.Compare(rankOf(a.Role), rankOf(b.Role))
+	behind := func(p *peer) int {
+		if p.Applied+farBehind < newest {
+			return 1
 		}
-		return cmp.Or(cmp.Compare(e.weight(a.ID), e.weight(b.ID)), cmp.Compare(a.ID, b.ID))
+		return 0
+	}
+	slices.SortFunc(candidates, func(a, b *peer) int {
+		return cmp.Or(
+			cmp.Compare(rankOf(a.Role), rankOf(b.Role)), cmp.Compare(behind(a), behind(b)),
+			cmp.Compare(e.weight(a.ID), e.weight(b.ID)), cmp.Compare(a.ID, b.ID),
+		)
 	})
 	rank := uint64(slices.Index(candidates, me))
 	return e.own >= e.alone+rank*deadAfter

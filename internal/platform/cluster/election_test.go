@@ -8,17 +8,18 @@ import (
 
 // nodes is a cluster in which beats reach all nodes that are up, in one order.
 type nodes struct {
-	all  []*election
-	role []Role
-	term uint64
-	up   []bool
+	all     []*election
+	role    []Role
+	term    uint64
+	up      []bool
+	applied []uint64
 }
 
 func newNodes(n int) *nodes {
 	c := &nodes{}
 	for i := range n {
 		c.all = append(c.all, newElection(fmt.Sprint("n", i)))
-		c.role, c.up = append(c.role, Follower), append(c.up, true)
+		c.role, c.up, c.applied = append(c.role, Follower), append(c.up, true), append(c.applied, 0)
 	}
 	return c
 }
@@ -28,7 +29,7 @@ func (c *nodes) beat(i int) (claimed bool) {
 	if !c.up[i] {
 		return false
 	}
-	b := Beat{ID: c.all[i].id, Role: c.role[i], Term: c.term}
+	b := Beat{ID: c.all[i].id, Role: c.role[i], Term: c.term, Applied: c.applied[i]}
 	for j, e := range c.all {
 		if c.up[j] {
 			e.hear(b)
@@ -88,6 +89,53 @@ func TestElection(t *testing.T) {
 		}
 		if claims := c.rounds(r, within); claims != 1 || len(c.leaders()) != 1 {
 			t.Fatalf("seed %d: %d claims within %d beats after the leader has gone, leaders %v", seed, claims, within, c.leaders())
+		}
+	}
+}
+
+// A leader whose beats do not come leads as long as its entries do; those of a leader before it say
+// nothing.
+func TestElectionByEntries(t *testing.T) {
+	for _, of := range []struct {
+		term   uint64 // of the entries, less than the leader's by so much
+		claims int
+	}{{0, 0}, {1, 1}} {
+		c := newNodes(3)
+		r := rand.New(rand.NewPCG(1, 1))
+		c.rounds(r, deadAfter+3)
+		leader, claims := c.leaders()[0], 0
+		c.up[leader] = false
+		for range 10 * deadAfter {
+			for i, e := range c.all {
+				if i != leader && claims == 0 {
+					e.wrote(c.term - of.term)
+				}
+			}
+			claims += c.rounds(r, 1)
+		}
+		if claims != of.claims {
+			t.Errorf("%d claims beside entries of a term %d earlier, want %d", claims, of.term, of.claims)
+		}
+	}
+}
+
+// Of two nodes the one that is behind gives way, and leads all the same where it is alone.
+func TestElectionOfTheNewest(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		c := newNodes(3)
+		c.rounds(r, deadAfter+3)
+		leader := c.leaders()[0]
+		c.up[leader] = false
+		late := (leader + 1 + int(seed%2)) % 3
+		c.applied[3-leader-late] = farBehind + 1
+		c.rounds(r, deadAfter+2)
+		if now := c.leaders(); len(now) != 1 || now[0] == late {
+			t.Fatalf("seed %d: leaders %v, and %d is behind", seed, now, late)
+		}
+		c.up[c.leaders()[0]] = false
+		if c.rounds(r, 2*deadAfter+2); len(c.leaders()) != 1 {
+			t.Fatalf("seed %d: the node that is left does not lead", seed)
 		}
 	}
 }

@@ -247,13 +247,17 @@ func (n *Node) apply(e *streamlog.Entry) error {
 	if e.Base {
 		return fmt.Errorf("%w: the log goes on from a snapshot", ErrBehind)
 	}
-	if e.Node != "" {
-		n.mu.Lock()
+	claim := e.Node != ""
+	n.mu.Lock()
+	if n.election.wrote(e.Term); claim {
 		n.term = e.Term
 		n.election.claimed()
-		n.mu.Unlock()
-	} else if err := n.applySteps(e.Data); err != nil {
-		return fmt.Errorf("entry %d of the log: %w", e.Number, err)
+	}
+	n.mu.Unlock()
+	if !claim {
+		if err := n.applySteps(e.Data); err != nil {
+			return fmt.Errorf("entry %d of the log: %w", e.Number, err)
+		}
 	}
 	place := n.applied.Load().next(e.Sequence, e.Data)
 	if err := n.o.Own.Change(nil, place.Value()); err != nil {

@@ -101,9 +101,10 @@ type Config struct {
 	// Cluster returns what this node knows of its cluster. Nil: there is one node.
 	Cluster func(ctx context.Context) *cluster.Status
 
-	// DrainLeader gives the role of the leader, which this node has, to another one. The name of
-	// another node than this one is refused; "" is this one. Nil: there is one node.
-	DrainLeader func(node string) error
+	// DrainLeader gives the role of the leader, which this node has, to another one, after it has
+	// called note with its name. The name of another node is refused; "" is this one. Nil: there is
+	// one node.
+	DrainLeader func(node string, note func(own string) error) error
 
 	// Backup writes a backup of the present state, with secrets or without; nil: nothing is kept.
 	Backup func(ctx context.Context, w io.Writer, secrets bool) error

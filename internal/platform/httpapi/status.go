@@ -129,7 +129,15 @@ func (a *API) postDrain(w http.ResponseWriter, r *http.Request) error {
 	if a.cfg.DrainLeader == nil {
 		return fail(http.StatusNotFound, noCluster)
 	}
-	if err := a.cfg.DrainLeader(given.Node); err != nil {
+	var unnoted error
+	err = a.cfg.DrainLeader(given.Node, func(own string) error {
+		unnoted = a.audited(r, "cluster.drain", own, func() error { return nil })
+		return unnoted
+	})
+	if unnoted != nil {
+		return unnoted
+	}
+	if err != nil {
 		return fail(http.StatusConflict, "%v", err)
 	}
 	return writeJSON(w, http.StatusAccepted, map[string]any{})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"paddock/internal/platform/cluster"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/journal/streamlog"
 )
 
@@ -82,12 +84,15 @@ func TestDrainLeader(t *testing.T) {
 	tw := newTown(t, options{})
 	tw.problem(tw.post("/v1/cluster/drain", `{}`), 404, noCluster)
 	var asked []string
+	log, err := audit.Open(journal.NewMemory())
+	must(t, err)
 	tw = newTown(t, options{config: func(c *Config) {
-		c.DrainLeader = func(node string) error {
+		c.Audit = log
+		c.DrainLeader = func(node string, note func(string) error) error {
 			if asked = append(asked, node); node == "n9" {
 				return errors.New("it does not lead")
 			}
-			return nil
+			return note("n1")
 		}
 	}})
 	for body, status := range map[string]int{``: 202, `{"node":"n1"}`: 202, `{"node":7}`: 400, `{"nod":"n1"}`: 400} {
@@ -98,6 +103,9 @@ func TestDrainLeader(t *testing.T) {
 	tw.problem(tw.post("/v1/cluster/drain", `{"node":"n9"}`), 409, "it does not lead")
 	if len(asked) != 3 {
 		t.Errorf("asked %q", asked)
+	}
+	if n := strings.Count(string(tw.get("/v1/audit").body), `"action":"cluster.drain","object":"n1"`); n != 2 {
+		t.Errorf("the audit has %d of the two drains: %s", n, tw.get("/v1/audit").body)
 	}
 }
 

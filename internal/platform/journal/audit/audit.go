@@ -35,7 +35,7 @@ type Entry struct {
 	By     string    `json:"by"`             // name of the key, or http.token, anyone, file
 	From   string    `json:"from,omitempty"` // address of the sender
 	Action string    `json:"action"`         // as set.put
-	Object string    `json:"object"`         // the changed set, rule, key or webhook
+	Object string    `json:"object"`         // the changed set, rule, key, webhook or node
 	Detail string    `json:"detail,omitempty"`
 	// Failed tells why the change with the same action and object just before was not made, though
 	// its entry was stored.

@@ -183,6 +183,11 @@ func (w *walk) drain(load *load) {
 	if now := w.status(before); now.Leader == before {
 		w.Errorf("%s still leads", before)
 	}
+	cmd = exec.Command(w.programs["paddock"], "keys", "audit", "--server", w.url("paddock-2"))
+	cmd.Env = append(os.Environ(), "PADDOCK_HTTP_TOKEN="+w.key)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "cluster.drain") {
+		w.Errorf("the audit: %v: %s", err, out)
+	}
 }
 
 // check examines the servers as a node's file names them.
