@@ -154,6 +154,6 @@ func TestBenchWorkerEndings(t *testing.T) {
 		{"too many", "http " + s.URL + " --workers 65 --bus nats://" + dead, 2, "--workers 65: 1 to 64"},
 		{"a socket", "http " + s.URL + " --unix /tmp/s --workers 2 --bus nats://" + dead, 2, "which workers do not have"},
 		{"too few connections", "http " + s.URL + " -c 3 --threads 2 --workers 2 --bus nats://" + dead, 2, "3 connections for 4 threads"},
-		{"dead joins", "http " + s.URL + " -q --workers 1 --bus nats://" + broker(t, bus.Config{}), 4, "0 of 1 workers have joined: no more came within 10s"},
+		{"no worker joins", "http " + s.URL + " -q --workers 1 --bus nats://" + broker(t, bus.Config{}), 4, "0 of 1 workers have joined: no more came within 10s"},
 	})
 }

@@ -79,6 +79,12 @@ func (t *Target) Since() *TargetUse {
 // of each; interrupts are in system, and steal is what other virtual machines took.
 func Processors() (user, system, idle, steal time.Duration, err error) {
 	stat, err := os.ReadFile("/proc/stat")
+	user, system, idle, steal = processors(stat)
+	return user, system, idle, steal, err
+}
+
+// processors reads the first line of /proc/stat.
+func processors(stat []byte) (user, system, idle, steal time.Duration) {
 	line, _, _ := strings.Cut(string(stat), "\n")
 	fields := strings.Fields(line)
 	for i, of := range []*time.Duration{&user, &user, &system, &idle, &idle, &system, &system, &steal} {
@@ -87,13 +93,13 @@ func Processors() (user, system, idle, steal time.Duration, err error) {
 			*of += time.Duration(n) * clockTick
 		}
 	}
-	return user, system, idle, steal, err
+	return user, system, idle, steal
 }
 
 // machineUse reads the sums of this machine. What cannot be read is 0.
 func machineUse() (u TargetUse) {
-	u.User, u.System, u.Idle, u.Steal, _ = Processors()
 	stat, _ := os.ReadFile("/proc/stat")
+	u.User, u.System, u.Idle, u.Steal = processors(stat)
 	u.Switches = field(stat, "ctxt")
 	memory, _ := os.ReadFile("/proc/meminfo")
 	u.Available = field(memory, "MemAvailable:") << 10
