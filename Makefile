@@ -234,6 +234,17 @@ bench-tunnel: ## Compare paddock tunnel with rathole and ssh, nginx behind and w
 ratios: ## Rewrite README's table of measured ratios, and the page of sizes, from docs/results.
 	$(GO) run ./docs/results -w
 
+# It goes on where it was interrupted, as long as the program is the same.
+.PHONY: origins
+origins: build ## Make the tables of the five documents again in two hours, and publish the report. ARGS="--rounds 1 --peer gofast=PATH"
+	bin/paddock bench origins --resume --out $(ARTIFACTS)/origins $(if $(FENCE_DATA),--data '$(FENCE_DATA)') $(ARGS)
+	cp $(ARTIFACTS)/origins/origins.json docs/results/origins.json
+	$(MAKE) origins-page
+
+.PHONY: origins-page
+origins-page: ## Rewrite docs/reference/origins.md from docs/results/origins.json.
+	$(GO) test -count 1 -run TestPublished ./lab/internal/origins -update
+
 .PHONY: sizing
 sizing: ## Measure what fleets need, and rewrite the page of sizes. ARGS="--vehicles 1000 --dir /mnt/nvme"
 	$(GO) build -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/paddock ./cmd/paddock

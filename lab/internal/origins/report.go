@@ -48,7 +48,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 // Head describes the report in a line.
 func (r *Report) Head() string {
 	m := r.Machine
-	return fmt.Sprintf("%s, %s, %s, %d processors, %s, kernel %s, scale %v, %d rounds where a peer is there.",
+	return fmt.Sprintf("%s, %s, %s, %d processors, %s, kernel %s, scale %v, rounds where a peer is there: %d.",
 		r.Date.Format(time.DateOnly), r.Version, m.CPU, m.Cores, m.OS, m.Kernel, r.Scale, r.Rounds)
 }
 
