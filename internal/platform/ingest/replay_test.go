@@ -585,3 +585,53 @@ func TestNeededRecordsStay(t *testing.T) {
 		t.Errorf("the oldest record is %d", oldest)
 	}
 }
+
+// A partition that has postponed work at its turn is saved as soon as it is done, before others have
+// their next turn.
+func TestCheckpointAfterPostponedWork(t *testing.T) {
+	log := journal.NewMemory()
+	p, catalog := openOn(t, Config{CheckpointEvery: 1}, log, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+	p.Start(&published{})
+	defer p.Close(context.Background())
+	send := func(positions ...track.Position) {
+		t.Helper()
+		if _, err := p.Submit(t.Context(), &Batch{Positions: positions}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var many []track.Position // in one partition
+	for n := 0; len(many) < 2000; n++ {
+		if q := fix(fmt.Sprint(n), 1); subjects.Partition(q.Fleet, q.ID) == 1 {
+			many = append(many, q)
+		}
+	}
+	send(many...)
+	saved := func(q int) uint64 {
+		if states, err := log.Checkpoints(q); err == nil && len(states) > 0 {
+			return states[0].Number
+		}
+		return 0
+	}
+	for n := 0; saved(1) == 0 || saved(0) < saved(1); n++ { // until the turn is that partition's
+		if n == 3*subjects.Partitions {
+			t.Fatalf("in %d records no turn of all partitions", n)
+		}
+		send(fix("other", 0))
+	}
+	zone, _ := catalog.Get("zone")
+	if _, _, err := zone.Put(unitSquare("b", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cfg.Fences.Stage(); err != nil {
+		t.Fatal(err)
+	}
+	_, changed := log.Bounds()
+	send(fix("other", 0)) // takes the change at the partition's turn
+	for p.partitions[1].due.Load() == dueNow {
+		send(fix("other", 0))
+	}
+	send(fix("other", 0))
+	if at := saved(1); at <= changed {
+		t.Errorf("the checkpoint is of record %d, from before the change behind record %d", at, changed)
+	}
+}

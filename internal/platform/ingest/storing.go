@@ -28,7 +28,7 @@ type storing struct {
 	loading sync.Mutex // guards the state above while partitions are loaded side by side
 
 	since int                            // positions and records since the last checkpoint
-	next  int                            // partition whose turn it is
+	saves int                            // checkpoints since records were last removed
 	saved [subjects.Partitions][2]uint64 // records of the last two checkpoints, the newest one first
 }
 
@@ -140,8 +140,8 @@ func (p *Pipeline) tell(r *record) {
 	p.cfg.Follower.Applied(r.number, r.at, batches)
 }
 
-// checkpoint saves the state of the next partition when it is time to, and removes records that no
-// checkpoint needs any more.
+// checkpoint saves the state of a partition when it is time to, and removes records that no
+// checkpoint needs any more. While all partitions have postponed work, the next record is the time.
 func (p *Pipeline) checkpoint(r *record) {
 	s := &p.folding.store
 	if p.cfg.Journal == nil {
@@ -150,18 +150,36 @@ func (p *Pipeline) checkpoint(r *record) {
 	if s.since += 1 + r.count; s.since < p.cfg.CheckpointEvery {
 		return
 	}
+	q, ok := p.oldest()
+	if !ok {
+		return
+	}
 	s.since = 0
-	if err := p.saveNext(); err != nil {
+	err := p.save(q)
+	if err == nil {
+		err = p.trim()
+	}
+	if err != nil {
 		p.fail(r, err)
 	}
 }
 
-func (p *Pipeline) saveNext() error {
-	s := &p.folding.store
-	if err := p.save(s.next); err != nil {
-		return err
+// oldest returns the partition with the oldest checkpoint of those that can be saved, so that a
+// partition with much postponed work is saved as soon as it is done.
+func (p *Pipeline) oldest() (oldest int, ok bool) {
+	saved := &p.folding.store.saved
+	for q := range p.partitions {
+		if p.savable(q) && (!ok || saved[q][0] < saved[oldest][0]) {
+			oldest, ok = q, true
+		}
 	}
-	if s.next = (s.next + 1) % subjects.Partitions; s.next != 0 {
+	return oldest, ok
+}
+
+// trim removes records that no checkpoint needs, after as many checkpoints as there are partitions.
+func (p *Pipeline) trim() error {
+	s := &p.folding.store
+	if s.saves = (s.saves + 1) % subjects.Partitions; s.saves != 0 {
 		return nil
 	}
 	if err := p.saveSessions(); err != nil {
@@ -177,11 +195,17 @@ func (p *Pipeline) saveNext() error {
 	return errors.Join(p.cfg.Journal.TrimRecords(oldest+1), p.trimLatches(oldest), p.cfg.Fences.Release(oldest))
 }
 
-// save saves the state of a partition after the present record, unless it has postponed work, or
-// has refused some that the next start does.
-func (p *Pipeline) save(q int) error {
+// savable reports whether a partition can be saved: it has no postponed work, has refused none that
+// the next start does, and has changed.
+func (p *Pipeline) savable(q int) bool {
 	t, s := p.partitions[q], &p.folding.store
-	if t.More() || t.incomplete || s.saved[q][0] == s.number {
+	return !t.More() && !t.incomplete && s.saved[q][0] != s.number
+}
+
+// save saves the state of a partition after the present record, if it can be saved.
+func (p *Pipeline) save(q int) error {
+	s := &p.folding.store
+	if !p.savable(q) {
 		return nil
 	}
 	state, err := p.export(q)
