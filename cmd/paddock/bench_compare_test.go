@@ -144,7 +144,7 @@ func TestBenchSweep(t *testing.T) {
 func TestBenchCapacity(t *testing.T) {
 	t.Parallel()
 	url, out := queue(t, 200), filepath.Join(t.TempDir(), "out")
-	code, stdout, stderr := outcomeOf(t, "bench", "capacity", url, "--slo", "p50<80ms,err<1%", "-d", "300ms", "--warmup", "300ms", "-q", "--allow-red", "--json", "--out", out)
+	code, stdout, stderr := outcomeOf(t, "bench", "capacity", url, "--slo", "p50<80ms,err<1%", "-d", "300ms", "--warmup", "300ms", "--repeat", "1", "-q", "--allow-red", "--json", "--out", out)
 	var result struct {
 		Rate   float64 `json:"per_second"`
 		Limit  string

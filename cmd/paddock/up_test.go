@@ -176,7 +176,10 @@ func TestUpProcess(t *testing.T) {
 func TestDemoProcess(t *testing.T) {
 	t.Parallel()
 	for _, via := range []string{"http", "wire"} {
-		t.Run(via, func(t *testing.T) { runDemo(t, via) })
+		t.Run(via, func(t *testing.T) {
+			t.Parallel()
+			runDemo(t, via)
+		})
 	}
 }
 

@@ -54,8 +54,10 @@ func (g *Group) manage(ctx context.Context) {
 		told := ""
 		for reason := g.Managed.Obstacle(); reason != ""; reason = g.Managed.Obstacle() {
 			if reason != told {
-				g.told(g.Managed.Manager.Status("not ready: " + reason))
-				told = reason
+				err := g.Managed.Manager.Status("not ready: " + reason)
+				if g.told(err); err == nil {
+					told = reason
+				}
 			}
 			if Sleep(ctx, lookAgain) != nil {
 				return

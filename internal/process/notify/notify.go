@@ -20,6 +20,9 @@ const (
 	maxStatus = 256
 	// sendTime bounds the wait for a manager that does not read. The message is dropped then.
 	sendTime = 5 * time.Second
+	// statusTime is the same for a status alone, which the next one replaces: a start, which has one
+	// for each service, does not wait for long.
+	statusTime = 50 * time.Millisecond
 )
 
 // Manager is the service manager of the process. Its methods are safe for concurrent use. A nil
@@ -148,7 +151,11 @@ func (m *Manager) tell(from, to state, lines ...string) error {
 		return fmt.Errorf("tell the service manager: %w", err)
 	}
 	defer conn.Close()
-	if err := conn.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
+	limit := sendTime
+	if to == starting {
+		limit = statusTime
+	}
+	if err := conn.SetWriteDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
 	if _, err := conn.Write([]byte(strings.Join(lines, "\n"))); err != nil {
