@@ -19,6 +19,7 @@ const flags = [
   "--enable-unsafe-swiftshader",
   "--no-sandbox",
   "--disable-quic",
+  "--disable-gpu-compositing",
   "--no-first-run",
   "--disable-background-networking",
   "--disable-component-update",
@@ -34,7 +35,7 @@ export function launch() {
 
 /** A page that remembers what it asked for and what went wrong in it; with `clock`, one whose clock the test can move. */
 export async function openPage(browser, url, { clock = false, ...options } = desk) {
-  const context = await browser.newContext({ colorScheme: "light", ...options });
+  const context = await browser.newContext({ colorScheme: "light", reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   if (clock) await page.clock.install();
   page.setDefaultTimeout(patience);
