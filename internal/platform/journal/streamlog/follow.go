@@ -38,8 +38,8 @@ type Entry struct {
 }
 
 // Follow calls f for all entries and claims behind a sequence, in order, until ctx ends or f fails,
-// and returns that error. The error is ErrTrimmed if some are no longer kept. Trouble with the
-// servers is waited out.
+// and returns that error. The error is ErrTrimmed if some are no longer kept, and ErrForeign if a
+// message is of no log. Follow repeats requests that fail.
 func (l *Log) Follow(ctx context.Context, after uint64, f func(*Entry) error) error {
 	sub, err := l.nc.SubscribeSync(l.Copies + "." + l.Subject)
 	if err != nil {
@@ -117,14 +117,15 @@ func placeOf(msg *nats.Msg) (sequence uint64, at time.Time, err error) {
 // fetch asks for messages until the server that answers has no more.
 func (r *reader) fetch(ctx context.Context) error {
 	for {
-		more, err := again(ctx, &r.log.trouble, r.fetchSome)
+		more, err := again(ctx, &r.log.trouble, func(context.Context) (bool, error) { return r.fetchSome(ctx) })
 		if err != nil || !more {
 			return err
 		}
 	}
 }
 
-// fetchSome asks for some messages, and reports whether there may be more.
+// fetchSome asks for some messages, and reports whether there may be more. The servers have the
+// time of an attempt for each message, so that f may take longer.
 func (r *reader) fetchSome(ctx context.Context) (more bool, err error) {
 	request, err := json.Marshal(map[string]any{
 		"seq": r.next, "next_by_subj": r.log.Subject, "batch": fetchMessages, "max_bytes": fetchBytes,
@@ -142,7 +143,9 @@ func (r *reader) fetchSome(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	for {
-		msg, err := sub.NextMsgWithContext(ctx)
+		bounded, cancel := context.WithTimeout(ctx, attempt)
+		msg, err := sub.NextMsgWithContext(bounded)
+		cancel()
 		if err != nil {
 			return false, err
 		}

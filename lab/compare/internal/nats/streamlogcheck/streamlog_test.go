@@ -137,6 +137,37 @@ func TestEntries(t *testing.T) {
 	}
 }
 
+// A node that takes long over entries asks for each of them once.
+func TestSlowNode(t *testing.T) {
+	t.Parallel()
+	c := servers.Start(t, 1)
+	create(t, c)
+	l := open(t, c)
+	claim(t, l, "a")
+	var newest uint64
+	for range 100 {
+		_, newest = add(t, l, []byte("x"))
+	}
+	nc := c.Connect()
+	requests, err := nc.SubscribeSync("$JS.API.DIRECT.GET." + config.Stream)
+	ok(t, err)
+	ok(t, nc.Flush())
+	err = open(t, c).Follow(t.Context(), 0, func(e *streamlog.Entry) error {
+		<-time.After(10 * time.Millisecond) // all of them: longer than the servers have for an answer
+		if e.Sequence == newest {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	ok(t, nc.Flush())
+	if n, _, err := requests.Pending(); n != 1 || err != nil {
+		t.Errorf("%d requests, %v", n, err)
+	}
+}
+
 // A writer that was replaced adds nothing, and what it did not finish is never seen.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
