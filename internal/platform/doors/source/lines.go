@@ -16,11 +16,17 @@ import (
 )
 
 const (
-	maxLine      = 1024 // bytes of a line; a longer one is rejected
-	maxDatagram  = 8 << 10
-	maxReceivers = 64   // connections to tcp-listen; further ones are closed
-	datagrams    = 1024 // that wait; further ones are dropped
+	maxLine      = 1024    // bytes of a line; a longer one is rejected
+	maxDatagram  = 8 << 10 // bytes; a longer datagram is rejected
+	maxReceivers = 64      // connections to tcp-listen; further ones are closed
+	maxSenders   = 64      // addresses whose datagrams have readers; with more, all begin again
+	datagrams    = 1024    // that wait; further ones are dropped
 	linesDial    = 10 * time.Second
+)
+
+var (
+	errLongLine     = fmt.Errorf("body: a line of more than %d bytes", maxLine)
+	errLongDatagram = fmt.Errorf("body: a datagram of more than %d bytes", maxDatagram)
 )
 
 // lineReader is a reader of package format.
@@ -28,7 +34,8 @@ type lineReader interface {
 	Line(line []byte, arrived int64) format.Result
 }
 
-// reader returns a reader of the format, which is one of a connection.
+// reader returns a new reader of the format: one for each connection, and for each address that
+// sends datagrams.
 func (l *Lines) reader() lineReader {
 	switch l.Format {
 	case "sbs":
@@ -79,7 +86,7 @@ func (s *source) followLines(ctx context.Context) error {
 func (s *source) readConn(ctx context.Context, conn net.Conn) error {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	defer conn.Close()
-	in, reader := bufio.NewReaderSize(conn, maxLine), s.settings.Lines.reader()
+	in, reader := bufio.NewReaderSize(conn, maxLine+len("\r\n")), s.settings.Lines.reader()
 	for {
 		batch := &ingest.Batch{}
 		err := s.nextLines(batch, reader, in)
@@ -97,7 +104,7 @@ func (s *source) nextLines(batch *ingest.Batch, reader lineReader, in *bufio.Rea
 	for range maxGathered {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			s.add(batch, nil, bytes.Clone(line), fmt.Errorf("body: a line of more than %d bytes", maxLine))
+			s.add(batch, nil, bytes.Clone(line), errLongLine)
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = in.ReadSlice('\n')
 			}
@@ -116,14 +123,19 @@ func (s *source) nextLines(batch *ingest.Batch, reader lineReader, in *bufio.Rea
 
 // line adds what a line says to a batch.
 func (s *source) line(batch *ingest.Batch, reader lineReader, line []byte) {
-	if line = bytes.TrimSpace(line); len(line) == 0 {
+	switch line = bytes.TrimSpace(line); {
+	case len(line) == 0:
+		return
+	case len(line) > maxLine:
+		s.add(batch, nil, line, errLongLine)
 		return
 	}
 	found := reader.Line(line, s.cfg.Pipeline.Now().UnixMilli())
 	s.add(batch, &found, line, nil)
 }
 
-// acceptLines takes connections of receivers.
+// acceptLines takes connections of receivers. An error of the listener ends them too: receivers
+// dial again.
 func (s *source) acceptLines(ctx context.Context) error {
 	l := s.settings.Lines
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", l.URL.Host)
@@ -136,6 +148,8 @@ func (s *source) acceptLines(ctx context.Context) error {
 	s.listening.Store(addrOf(listener.Addr()))
 	var readers sync.WaitGroup
 	defer readers.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	places := make(chan struct{}, maxReceivers)
 	for {
 		conn, err := listener.Accept()
@@ -157,7 +171,7 @@ func (s *source) acceptLines(ctx context.Context) error {
 		}
 		readers.Go(func() {
 			defer func() { <-places }()
-			_ = s.readConn(ctx, conn) // the receiver comes again
+			_ = s.readConn(ctx, conn) // the receiver dials again
 		})
 	}
 }
@@ -184,13 +198,13 @@ func (s *source) receiveLines(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	s.up()
 	s.listening.Store(addrOf(conn.LocalAddr()))
-	queue := make(chan []byte, datagrams)
+	queue := make(chan datagram, datagrams)
 	var applying sync.WaitGroup
 	applying.Go(func() { s.applyDatagrams(ctx, queue) })
 	defer applying.Wait()
 	defer close(queue)
 	defer conn.Close()
-	buffer := make([]byte, maxDatagram)
+	buffer := make([]byte, maxDatagram+1)
 	for {
 		n, from, err := conn.ReadFromUDPAddrPort(buffer)
 		if err != nil {
@@ -201,32 +215,47 @@ func (s *source) receiveLines(ctx context.Context) error {
 			continue
 		}
 		select {
-		case queue <- bytes.Clone(buffer[:n]):
+		case queue <- datagram{from, bytes.Clone(buffer[:n])}:
 		default:
 			s.dropped.Add(1)
 		}
 	}
 }
 
-// applyDatagrams applies datagrams in their order until the queue is closed.
-func (s *source) applyDatagrams(ctx context.Context, queue <-chan []byte) {
-	reader := s.settings.Lines.reader()
+// datagram is the text of a datagram, and the address that it is from.
+type datagram struct {
+	from netip.AddrPort
+	text []byte
+}
+
+// applyDatagrams applies datagrams in their order until the queue is closed. Messages of several
+// datagrams are put together by sender.
+func (s *source) applyDatagrams(ctx context.Context, queue <-chan datagram) {
+	readers := map[netip.AddrPort]lineReader{}
 	for first := range queue {
 		batch := &ingest.Batch{}
-		s.datagram(batch, reader, first)
+		s.datagram(batch, readers, first)
 		for len(queue) > 0 && len(batch.Positions) < maxGathered {
-			s.datagram(batch, reader, <-queue)
+			s.datagram(batch, readers, <-queue)
 		}
 		s.submit(ctx, batch) // false: the process ends
 	}
 }
 
-func (s *source) datagram(batch *ingest.Batch, reader lineReader, text []byte) {
-	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
-		if len(line) > maxLine {
-			s.add(batch, nil, line, fmt.Errorf("body: a line of more than %d bytes", maxLine))
-			continue
+func (s *source) datagram(batch *ingest.Batch, readers map[netip.AddrPort]lineReader, d datagram) {
+	if len(d.text) > maxDatagram {
+		s.add(batch, nil, d.text, errLongDatagram)
+		return
+	}
+	reader := readers[d.from]
+	if reader == nil {
+		if len(readers) == maxSenders {
+			clear(readers)
 		}
+		reader = s.settings.Lines.reader()
+		readers[d.from] = reader
+	}
+	for line := range bytes.SplitSeq(d.text, []byte{'\n'}) {
 		s.line(batch, reader, line)
 	}
 }

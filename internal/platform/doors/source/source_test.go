@@ -380,6 +380,38 @@ func TestLinesOverUDPAndFromReceivers(t *testing.T) {
 	}
 }
 
+// Parts of a message are put together by sender, and what is too long is rejected whole.
+func TestDatagramsOfTwoSenders(t *testing.T) {
+	k := newSink(t)
+	s, _ := k.run("- lines: udp://127.0.0.1:0\n  format: ais\n")
+	one := s.list[0]
+	k.until("listening", func() bool { return one.listening.Load() != nil })
+	batch, readers := &ingest.Batch{}, map[netip.AddrPort]lineReader{}
+	send := func(port uint16, text string) {
+		one.datagram(batch, readers, datagram{netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), port), []byte(text)})
+	}
+	const first, second = "!AIVDM,2,1,3,B,C5N3SRgPEnJGEBT>NhWAwwo862PaLE,0*38", "!AIVDM,2,2,3,B,LTBJ:V00000000S0D:R220,0*15"
+	for _, text := range []string{first, second} {
+		send(1, text)
+		send(2, text)
+	}
+	if len(batch.Positions) != 2 {
+		t.Errorf("%d positions of two senders, %v", len(batch.Positions), k.door("ais"))
+	}
+	send(1, strings.Repeat(vdm, 1+maxDatagram/len(vdm)))
+	send(1, strings.Repeat("x", maxLine+1))
+	send(1, strings.Repeat(" ", maxLine)+vdm)
+	if d := k.door("ais"); d.Reasons["body"] != 2 || len(batch.Positions) != 3 {
+		t.Errorf("%d positions, %+v", len(batch.Positions), d)
+	}
+	for port := range uint16(2 * maxSenders) {
+		send(100+port, first)
+	}
+	if len(readers) > maxSenders {
+		t.Errorf("%d senders have readers", len(readers))
+	}
+}
+
 func TestNetworks(t *testing.T) {
 	l := &Lines{From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for addr, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "11.0.0.1": false, "::1": false} {
