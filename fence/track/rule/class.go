@@ -9,19 +9,18 @@ import (
 	"weak"
 )
 
-// Class is the selections of one object, and of all objects with the same ones. It is immutable. Of
-// a table and all tables that are made from it, equal classes are one pointer. The selection of
+// Class is the selections of one object, and of all objects with the same ones. It is immutable. A
+// table and all tables that are made from it share one pointer for equal classes. The selection of
 // every object is not in a class, so the rules for all objects change without a change of classes.
 type Class struct {
-	selections []*Selection // in order, by compare
-	made       atomic.Pointer[made]
+	selections []*Selection         // in order, by compare
 	step       atomic.Pointer[step] // the last one that was taken from here
 }
 
-// step is the way to the class that has one selection more, or one less.
+// step is the way to the class with one selection more, or one less, which it does not keep.
 type step struct {
 	selection *Selection
-	to        *Class
+	to        weak.Pointer[Class]
 }
 
 // Selections returns the selections of the class, in an order that depends on nothing but them.
@@ -29,33 +28,6 @@ func (c *Class) Selections() []*Selection { return c.selections }
 
 // Has reports whether the objects of the class are selected.
 func (c *Class) Has(s *Selection) bool { return s.isAll() || slices.Contains(c.selections, s) }
-
-// made is the value that a user of a table made of the groups of a class.
-type made struct {
-	serial uint64 // of the table
-	groups []*Group
-	value  any
-}
-
-// Compiled returns the value that compile makes of the groups of the class. It is made again only
-// after one of the groups has changed: with an unchanged table, Compiled is one comparison. Any
-// number of goroutines may call it, also for several tables; two of them may compile at once.
-func (t *Table) Compiled(c *Class, compile func(groups []*Group) any) any {
-	last, serial := c.made.Load(), t.history.last()
-	if last != nil && last.serial == serial {
-		return last.value
-	}
-	next := &made{serial: serial, groups: t.Groups(c)}
-	if last != nil && slices.Equal(last.groups, next.groups) {
-		next.value = last.value
-	} else {
-		next.value = compile(next.groups)
-	}
-	if last == nil || last.serial < serial { // serials grow
-		c.made.CompareAndSwap(last, next)
-	}
-	return next.value
-}
 
 // classes makes the classes of a table and of all tables that are made from it, one for each list
 // of selections. It forgets a class once nothing refers to it.
@@ -107,7 +79,9 @@ func (c *classes) renew(from *Class, change *Change, fleet, id string) *Class {
 		return from
 	}
 	if known := from.step.Load(); known != nil && known.selection == s {
-		return known.to
+		if to := known.to.Value(); to != nil {
+			return to
+		}
 	}
 	var space [16]*Selection
 	all := append(space[:0], from.selections...)
@@ -117,7 +91,7 @@ func (c *classes) renew(from *Class, change *Change, fleet, id string) *Class {
 		all = append(all, s)
 	}
 	to := c.of(all)
-	from.step.Store(&step{s, to})
+	from.step.Store(&step{s, weak.Make(to)})
 	return to
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxFaults bounds how many faults of one text are told.
+// maxFaults bounds the faults that Faults lists.
 const maxFaults = 20
 
 // Fault is an error in a rule.

@@ -15,8 +15,7 @@ import (
 // Rules with the same fleet and pattern have one [Selection] of objects and form a [Group]. The
 // selections of an object are its [Class]. An object keeps its class while rules of its selections
 // change; after a selection was added or removed, [Table.Renew] brings the class up to date by the
-// changes alone. The rules of a class are those of its groups in a table, see [Table.RulesOf] and
-// [Table.Compiled].
+// changes alone. The rules of a class are those of its groups in a table, see [Table.RulesOf].
 type Table struct {
 	rules   trie.Map[string, *Rule]
 	timed   trie.Map[string, *Rule]      // enabled ones with a schedule
