@@ -36,8 +36,8 @@ type published struct {
 	NS       int64 `json:"ns"`
 }
 
-// Publish is the publisher that the arguments name, with the server's address and a time:
-// until then it publishes, and then until the server has said that it has everything.
+// Publish publishes to an address for a duration, as args tell. It returns once the server has
+// confirmed all messages.
 func Publish(args []string, out io.Writer) error {
 	if len(args) != 3 {
 		return fmt.Errorf("want %s and %s|%s ADDRESS DURATION", PublishCommand, natsPeer, bufioPeer)
@@ -48,7 +48,7 @@ func Publish(args []string, out io.Writer) error {
 	}
 	publish, known := map[string]func(addr string, d time.Duration) (int64, error){natsPeer: publishNATS, bufioPeer: publishBuffered}[args[0]]
 	if !known {
-		return fmt.Errorf("no publisher %q", args[0])
+		return fmt.Errorf("no publisher %q: want %s or %s", args[0], natsPeer, bufioPeer)
 	}
 	began := time.Now()
 	n, err := publish(args[1], d)
@@ -91,14 +91,19 @@ func publishBuffered(addr string, d time.Duration) (int64, error) {
 	if err := errors.Join(err, w.Flush()); err != nil {
 		return 0, err
 	}
-	line, err := r.ReadString('\n')
-	if err == nil && line != "PONG\r\n" {
-		err = errors.New(line)
+	for {
+		switch line, err := r.ReadString('\n'); {
+		case err != nil:
+			return 0, err
+		case line == "PONG\r\n":
+			return n, nil
+		case line != "PING\r\n": // of a server that has not heard from this client for a while
+			return 0, errors.New(strings.TrimSpace(line))
+		}
 	}
-	return n, err
 }
 
-// during calls f for a time, and gives how often.
+// during calls f for d, and returns the number of calls.
 func during(d time.Duration, f func() error) (n int64, err error) {
 	for end := time.Now().Add(d); time.Now().Before(end); n += publishLook {
 		for range publishLook {
