@@ -50,7 +50,7 @@ type Serve struct {
 	LogServed bool          // access_log: all
 	NoHTTP2   bool          // http2: off
 	Limits    tunnel.Limits // as configured; Bytes and Lease are not
-	Control   string        // path of the control socket; "" is a usual one, "off" is none
+	Control   string        // path of the control socket; "" is the program's default, "off" is none
 }
 
 // noControl is the Serve.Control without a control socket.
@@ -90,7 +90,7 @@ type Connect struct {
 	Inspect   string // address, on this machine, of the page of the last requests; "" is none
 }
 
-// Pin has no server trusted but the one with this id.
+// Pin makes the client trust only the server with this id.
 func (c *Connect) Pin(id string) (err error) {
 	c.ServerID, err = keyid.Parse(id)
 	c.Pinned = err == nil
@@ -117,7 +117,8 @@ func Load(path string, others []string) (*Settings, error) {
 	return s, err
 }
 
-// Read is Load for a text in memory. env returns the value of ${NAME}.
+// Read reads a text of either form. File names stay as they are written. env returns the value of
+// ${NAME}, which the own form has.
 func Read(path string, text []byte, others []string, env func(string) (string, bool)) (*Settings, error) {
 	file, root := strictyaml.Parse(path, text)
 	s := &Settings{}
@@ -155,8 +156,7 @@ func has(entries []strictyaml.Entry, key string) bool {
 	return slices.ContainsFunc(entries, func(e strictyaml.Entry) bool { return e.Key == key })
 }
 
-// Locate makes the names of files those of the directory of the configuration that has
-// them.
+// Locate makes relative file names relative to dir, the directory of the configuration.
 func (s *Settings) Locate(dir string) {
 	for _, name := range []*string{
 		&s.Serve.Cert, &s.Serve.Key, &s.Serve.Identity,

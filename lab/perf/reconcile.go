@@ -8,8 +8,8 @@ import (
 	"paddock/lab/internal/numbers"
 )
 
-// reconcile compares the successful calls with the server's record. Of a server that has been
-// restarted it can only ask for the acknowledged posts, which its journal has.
+// reconcile compares the successful calls with the server's record. After a restart it seeks
+// missing calls among acknowledged posts only: the journal has these.
 func (r *Run) reconcile(ctx context.Context, report *Report, workers []*worker, before, after serverReport) *Verified {
 	v := &Verified{Restarted: after.Instance != "" && before.Instance != after.Instance, Reconnects: r.reconnects()}
 	at := [classes]*Class{&v.Posts, &v.Acked, &v.Requests, &v.Streams}
@@ -72,7 +72,7 @@ func (w *worker) reconcile(ctx context.Context, report *Report, c class, into *C
 }
 
 // laneReport asks for the server's record of a lane. While calls are missing that may still be on
-// their way it asks again, until the number does not change; after that it waits for no other lane.
+// their way it asks again, until their number is unchanged for r.stall. Then no lane waits again.
 func (w *worker) laneReport(ctx context.Context, c class, wait bool) (had laneReport, err error) {
 	r := w.run
 	query := laneQuery{r.run, c, w.verify.lane}

@@ -36,7 +36,8 @@ type hintSender struct {
 	conn *wire.Conn // guarded by mu; on which the last hint was sent
 }
 
-// tell reports that visitors cannot be served for span, rounded up to milliseconds.
+// tell reports that visitors cannot be served for span, in whole milliseconds that are longer than
+// it, and at most message.MaxHint.
 func (h *hintSender) tell(state message.HintState, span time.Duration) {
 	defer h.settle() // the state may have ended before the hint was recorded
 	if h.c == nil || h.quiet.IsAhead() || !h.c.hinted.Pass(hintGap) {
@@ -86,8 +87,7 @@ func (c *Client) hinting() *wire.Conn {
 	return nil
 }
 
-// takesHints notes that the server at the other end of conn does, where conn is one on
-// which tunnels are bound.
+// takesHints notes that the server of conn accepts hints, if tunnels are bound on conn.
 func (c *Client) takesHints(conn *wire.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

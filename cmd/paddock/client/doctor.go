@@ -104,16 +104,16 @@ func (d *Doctor) examine(ctx context.Context, only []string) (*doctor.Report, er
 func printReport(to io.Writer, report *doctor.Report) error {
 	out := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for _, r := range report.Checks {
-		fmt.Fprintf(out, "%s\t%s\t%s\n", r.Status, r.Name, plainText(r.Text))
+		fmt.Fprintf(out, "%s\t%s\t%s\n", r.Status, plainText(r.Name), plainText(r.Text))
 		for _, i := range r.Items {
-			text := plainText(i.Text)
+			text := i.Text
 			if i.Door != "" {
 				text = i.Door + ": " + text
 			}
 			if i.Set != "" && i.Object == "" {
 				text = i.Set + " " + i.Fence + ": " + text
 			}
-			fmt.Fprintf(out, "\t\t- %s\n", text)
+			fmt.Fprintf(out, "\t\t- %s\n", plainText(text))
 			if i.Advice != "" {
 				fmt.Fprintf(out, "\t\t  %s\n", plainText(i.Advice))
 			}
@@ -128,7 +128,8 @@ func printReport(to io.Writer, report *doctor.Report) error {
 	return out.Flush()
 }
 
-// plainText returns a text without control characters, which a terminal or the table would obey.
+// plainText returns a text with spaces for control characters, which a terminal or the table would
+// obey.
 func plainText(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c >= 0x7f && c < 0xa0 {
@@ -160,8 +161,8 @@ func (s *side) checks() []doctor.Check {
 }
 
 const (
-	// someSkew and muchSkew are the differences of two clocks that are judged. That of a Date
-	// header is known to a second.
+	// someSkew is the clock difference of a warning, muchSkew that of a problem. Date has whole
+	// seconds.
 	someSkew = 3 * time.Second
 	muchSkew = time.Minute
 )
@@ -172,7 +173,7 @@ func (s *side) clock() doctor.Result {
 	if err != nil {
 		return doctor.Skip("the answer has no Date")
 	}
-	var skew time.Duration // that both ends of the request agree about
+	var skew time.Duration // the least that asked and answered permit
 	switch early, late := at.Sub(s.answered), at.Add(time.Second).Sub(s.asked); {
 	case early > 0:
 		skew = early

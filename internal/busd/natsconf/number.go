@@ -14,13 +14,13 @@ const dateForm = "2006-01-02T15:04:05Z"
 // a "b", "i" or "ib" behind it for 1024 to the n.
 const powers = "kmgtpe"
 
-// number reads what begins with a digit or a minus: an integer, a float, a date, an
-// address or, if it is none of them, a string.
+// number reads a value that begins with a digit or a minus: an integer, a float, a date, an address
+// or, if it is none of them, a string.
 func (p *parser) number() (*Node, error) {
 	start := p.at
 	if p.peek() == '-' {
 		if p.at++; !isDigit(p.peek()) {
-			return nil, p.errorf(start, "a digit belongs behind the '-'")
+			return nil, p.errorf(start, "'-' without a digit: add one, or quote the string")
 		}
 	}
 	p.skipOnly(isDigit)
@@ -89,7 +89,7 @@ func (p *parser) date(start int) (*Node, error) {
 	text := p.src.text[start:min(start+len(dateForm), len(p.src.text))]
 	t, err := time.Parse(dateForm, text)
 	if err != nil {
-		return nil, p.errorf(start, "a date has the form %s; quote what is none", dateForm)
+		return nil, p.errorf(start, "%q is no date: use the form %s, or quotes for a string", strings.Fields(text)[0], dateForm)
 	}
 	p.at = start + len(dateForm)
 	return &Node{Kind: Time, Pos: p.src.pos(start), Time: t, weight: 1}, nil

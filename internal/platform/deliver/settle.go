@@ -11,7 +11,7 @@ import (
 // maxReason bounds the reason of an attempt, in bytes.
 const maxReason = 256
 
-// settle draws the consequences of an attempt.
+// settle records the outcome of an attempt and decides what the follower does next.
 func (f *Follower) settle(j *job, r Result, begun time.Time) {
 	f.o.Counts.attempts[r.Verdict].Add(1)
 	f.mu.Lock()
@@ -72,7 +72,7 @@ func (f *Follower) remember(a Attempt) {
 	f.recent = append(f.recent, a)
 }
 
-// cut takes the first n items, which are less than all, off a job.
+// cut splits the first n items off a job. n is less than the number of items.
 func (j *job) cut(n int) *job {
 	first := *j
 	first.batch.Items, first.last = j.batch.Items[:n:n], false
@@ -141,12 +141,12 @@ func (f *Follower) bury(j *job, r Result) {
 	}
 	remove = f.trimLetters(remove)
 	f.advance(j)
-	f.s.Failures, f.s.Next = 0, time.Time{} // the next batch may please; f.s.Since stays
+	f.s.Failures, f.s.Next = 0, time.Time{} // the end may accept the next batch; f.s.Since stays
 	f.change(remove, put...)
 	f.o.Logger.Warn("events were refused, and are dead letters", "to", f.o.Name, "events", len(put), "status", r.Status, "reason", r.Reason)
 }
 
-// giveUp disables the end.
+// giveUp disables the delivery until an operator enables it again.
 func (f *Follower) giveUp(now time.Time, reason string) {
 	f.s.Disabled = &Disabled{At: instant(now), Reason: reason}
 	f.o.Logger.Error("a delivery is disabled until it is enabled again", "to", f.o.Name, "reason", reason)

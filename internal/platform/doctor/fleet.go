@@ -19,7 +19,7 @@ func (f *Facts) Count() Counts {
 	_, past := f.Events.Subscribers()
 	c := Counts{
 		At: time.Now(), Accepted: t.Accepted, Late: t.Late, Rejected: t.Rejected + t.Full + t.Overloaded,
-		SlowClients: b.SlowConsumers, Dropped: b.Dropped, FellBehind: past.FellBehind, Cut: past.Cut,
+		SlowClients: b.SlowConsumers, FellBehind: past.FellBehind, Cut: past.Cut,
 	}
 	if f.Overloads != nil {
 		c.Overloads = f.Overloads()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Recently is the time over which counters are compared with what they were.
+// Recently is the period for which Recent returns the increase.
 const Recently = 10 * time.Minute
 
 const (
@@ -25,7 +25,6 @@ type Counts struct {
 	Accepted, Late  uint64 // positions
 	Rejected        uint64 // likewise, also for want of room
 	SlowClients     uint64 // of the bus, closed
-	Dropped         uint64 // messages of the bus
 	FellBehind, Cut uint64 // streams of events
 	Overloads       uint64 // of the tunnel
 }
@@ -34,7 +33,7 @@ type Counts struct {
 func (c Counts) minus(b Counts) Counts {
 	return Counts{
 		At: b.At, Accepted: c.Accepted - b.Accepted, Late: c.Late - b.Late, Rejected: c.Rejected - b.Rejected, SlowClients: c.SlowClients - b.SlowClients,
-		Dropped: c.Dropped - b.Dropped, FellBehind: c.FellBehind - b.FellBehind, Cut: c.Cut - b.Cut, Overloads: c.Overloads - b.Overloads,
+		FellBehind: c.FellBehind - b.FellBehind, Cut: c.Cut - b.Cut, Overloads: c.Overloads - b.Overloads,
 	}
 }
 
@@ -44,7 +43,7 @@ type space struct {
 	free int64
 }
 
-// Trend keeps past readings of counters and of the free space, of which there is a bounded number.
+// Trend keeps a bounded number of past readings of counters and of the free space.
 type Trend struct {
 	mu     sync.Mutex
 	counts []Counts // the oldest first, at most trendKept
@@ -103,8 +102,8 @@ func (t *Trend) noteSpace(at time.Time, free int64) {
 	t.spaces = append(t.spaces, space{at, free})
 }
 
-// left returns the time until so many bytes are free no more, at the rate of the readings, and the
-// time that these cover. known is false if that is too short, or if the free space does not shrink.
+// left returns the time until free falls to least, at the rate of the readings, and the time that
+// these cover. known is false if that is below spaceLeast, or if the free space does not shrink.
 func (t *Trend) left(now time.Time, free, least int64) (left, over time.Duration, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -586,8 +586,8 @@ func TestNeededRecordsStay(t *testing.T) {
 	}
 }
 
-// A partition that has postponed work at its turn is saved as soon as it is done, before others have
-// their next turn.
+// A partition that has postponed work at its turn is saved as soon as it is done, before others
+// have their next turn.
 func TestCheckpointAfterPostponedWork(t *testing.T) {
 	log := journal.NewMemory()
 	p, catalog := openOn(t, Config{CheckpointEvery: 1}, log, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })

@@ -164,8 +164,8 @@ func (p *Pipeline) checkpoint(r *record) {
 	}
 }
 
-// oldest returns the partition with the oldest checkpoint of those that can be saved, so that a
-// partition with much postponed work is saved as soon as it is done.
+// oldest returns the partition with the oldest checkpoint among the partitions that can be saved.
+// So a partition with much postponed work is saved as soon as it is done.
 func (p *Pipeline) oldest() (oldest int, ok bool) {
 	saved := &p.folding.store.saved
 	for q := range p.partitions {

@@ -32,11 +32,11 @@ type Figures struct {
 	Received    int64  `json:"received"` // bytes
 	Sent        int64  `json:"sent"`
 
-	// Refused connections, look-ups and positions.
-	Accepted     uint64 `json:"accepted"`
-	Refused      uint64 `json:"refused"` // at a bound
-	Failed       uint64 `json:"failed"`  // no wire, too late, or without a valid key
-	Denied       uint64 `json:"denied"`  // of the failed ones, those without a valid key
+	// Since the start: connections, look-ups and positions.
+	Accepted     uint64 `json:"accepted"` // connections that were opened
+	Refused      uint64 `json:"refused"`  // connections at a bound
+	Failed       uint64 `json:"failed"`   // no wire, too late, or without a valid key
+	Denied       uint64 `json:"denied"`   // of the failed ones, those without a valid key
 	Paused       uint64 `json:"paused"`
 	RefusedLarge uint64 `json:"refused_large"`
 	Skipped      uint64 `json:"skipped"` // positions that agents dropped
@@ -59,8 +59,8 @@ type ConnectionLine struct {
 	Queued   int64  `json:"queued_bytes"`
 }
 
-// Overview returns the figures of the door, and at most most of the connections in whose name,
-// identity, address or agent find occurs, in any case.
+// Overview returns the figures, and up to most connections whose name, identity, address or agent
+// contains find, in any case.
 func (a *API) Overview(find string, most int) *Overview {
 	now, stats, total := time.Now(), a.Stats(), a.server.Total()
 	o := &Overview{T: now.UnixMilli(), Connections: []ConnectionLine{}, Figures: Figures{

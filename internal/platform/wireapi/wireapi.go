@@ -141,7 +141,7 @@ type Stats struct {
 	wire.ServerStats
 	Subscribers int // open streams of events
 
-	// Since the start: connections without the token, posts of positions, skipped positions,
+	// Since the start: connections without a valid key, posts of positions, skipped positions,
 	// look-ups, and answers for which there was no memory.
 	Denied, Positions, Skipped, Searches, RefusedLarge uint64
 }

@@ -20,8 +20,8 @@ const (
 	maxStatus = 256
 	// sendTime bounds the wait for a manager that does not read. The message is dropped then.
 	sendTime = 5 * time.Second
-	// statusTime is the same for a status alone, which the next one replaces: a start, which has one
-	// for each service, does not wait for long.
+	// statusTime is the same for a status alone, which the next one replaces. A start has one for
+	// each service.
 	statusTime = 50 * time.Millisecond
 )
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Open returns the run in a directory, from the files that were written with its report. Without
-// the files of its seconds, a run has no plots over time, and its curves are of few points.
+// seconds.ndjson and run.hlog, it has no plots over time, and its curves have few points.
 func Open(dir string) (*Run, error) {
 	d, err := runfile.Read(dir)
 	if err != nil {
@@ -27,7 +27,7 @@ func Open(dir string) (*Run, error) {
 		r.Command = d.Manifest.Argv
 	}
 	if d.Plan.Model == "open" {
-		r.Plan.Arrivals = load.Constant{} // which of them is in the description
+		r.Plan.Arrivals = load.Constant{} // marks an open load; Load names the arrivals
 	}
 	for _, f := range d.Facts {
 		r.More = append(r.More, Fact(f))

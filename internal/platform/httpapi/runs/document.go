@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// schemaName is the form of run.json that is read. Within it, keys are added at most.
+// schemaName is the schema of run.json that is read. Later versions of it may only add keys.
 const schemaName = "paddock.run/1"
 
 const (
@@ -47,12 +47,12 @@ type Summary struct {
 	Conns    int     `json:"conns"`
 
 	Interrupted bool     `json:"interrupted"`
-	Good        int64    `json:"good"` // answers
+	Good        int64    `json:"good"` // answers that did not fail
 	Rate        *float64 `json:"rate"` // good answers a second
 	P50         *int64   `json:"p50_ns"`
 	P99         *int64   `json:"p99_ns"`
 	Max         *int64   `json:"max_ns"`
-	Errors      *float64 `json:"errors"` // share of the requests that failed or had no answer
+	Errors      *float64 `json:"errors"` // share of the requests that failed, had no answer or were not sent
 	// CPU is the processor time of the load generator for each answer.
 	CPU *int64 `json:"generator_cpu_ns"`
 
@@ -117,7 +117,7 @@ type document struct {
 
 // time orders the runs of a list: the start of a run or, if that is unknown, its run.json's time.
 func (r *Run) time() time.Time {
-	if r.Summary == nil {
+	if r.Summary == nil || r.Summary.Began.IsZero() {
 		return r.Modified
 	}
 	return r.Summary.Began
