@@ -77,3 +77,21 @@ func TestStepsOutOfOrder(t *testing.T) {
 		}
 	}
 }
+
+// A change that no entry holds is refused alone, and steps that wait together share entries that
+// hold them.
+func TestLargeChanges(t *testing.T) {
+	j := NewJournal(t.Context(), nil, nil, func(err error) { t.Error(err) })
+	value := make([]byte, maxEntry)
+	if err := j.Put(journal.Value{Name: "a", Bytes: value}); !errors.Is(err, ErrTooLarge) || j.over != nil || len(j.waiting) > 0 {
+		t.Errorf("%v, and %d steps wait", err, len(j.waiting))
+	}
+	for _, n := range []int{100 << 20, 150 << 20, 100 << 20, 1, maxEntry - 3*overhead} {
+		j.waiting = append(j.waiting, &writing{step: step{kind: stepChange, put: []journal.Value{{Bytes: value[:n]}}}})
+	}
+	for _, want := range []int{2, 2, 1, 0} {
+		if got := j.gather(); len(got) != want {
+			t.Errorf("%d steps of an entry, want %d", len(got), want)
+		}
+	}
+}

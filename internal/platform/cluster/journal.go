@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -23,8 +24,16 @@ type Place struct {
 	Bytes uint64
 }
 
-// overhead is what an entry takes in the log beside its data, roughly.
-const overhead = 256
+const (
+	// overhead is what an entry takes in the log beside its data, roughly, and at most what a step
+	// or a value takes in an entry beside its bytes.
+	overhead = 256
+	// maxEntry bounds the steps of an entry. It leaves room for the entry's own bytes.
+	maxEntry = streamlog.MaxEntry - overhead
+)
+
+// ErrTooLarge is the error of a change that no entry holds.
+var ErrTooLarge = errors.New("the change is too large for a cluster")
 
 // next returns the place behind the next entry.
 func (p Place) next(sequence uint64, data []byte) Place {
@@ -90,25 +99,53 @@ func (j *Journal) lead(from Place) {
 	j.leading.Store(true)
 }
 
-// write writes a step, together with others that wait.
+// size is what the step takes in an entry, roughly.
+func (w *writing) size() int {
+	n := overhead + len(w.record)
+	for _, span := range w.remove {
+		n += overhead + len(span.From) + len(span.To)
+	}
+	for _, v := range w.put {
+		n += overhead + len(v.Name) + len(v.Bytes)
+	}
+	return n
+}
+
+// write writes a step, together with others that wait. A step that is larger than an entry is
+// refused, and nothing else is.
 func (j *Journal) write(w *writing) error {
+	if n := w.size(); n > maxEntry {
+		return fmt.Errorf("%w: it has %d MiB, and an entry of a cluster's log at most %d", ErrTooLarge, n>>20, maxEntry>>20)
+	}
 	j.mu.Lock()
 	j.waiting = append(j.waiting, w)
 	j.mu.Unlock()
 	j.turn <- struct{}{}
 	defer func() { <-j.turn }()
-	if w.done {
-		return w.err
+	for !w.done {
+		all := j.gather()
+		err := j.writeAll(all)
+		for _, o := range all {
+			o.done, o.err = true, err
+		}
 	}
+	return w.err
+}
+
+// gather takes the steps that have waited longest, as many as an entry holds. The caller has the
+// turn.
+func (j *Journal) gather() (all []*writing) {
 	j.mu.Lock()
-	all := j.waiting
-	j.waiting = nil
-	j.mu.Unlock()
-	err := j.writeAll(all)
-	for _, o := range all {
-		o.done, o.err = true, err
+	defer j.mu.Unlock()
+	n, size := 0, 0
+	for ; n < len(j.waiting); n++ {
+		if size += j.waiting[n].size(); n > 0 && size > maxEntry {
+			break
+		}
 	}
-	return err
+	all = j.waiting[:n:n]
+	j.waiting = slices.Clone(j.waiting[n:])
+	return all
 }
 
 // writeAll writes steps as one entry, and applies them to the node's journal. The caller has the

@@ -22,9 +22,10 @@ const (
 	tailBytes    = 32 << 20
 	// quiet is the time without a copy after which a reader asks whether it has missed one.
 	quiet = 400 * time.Millisecond
-	// maxEntry bounds an entry that has several parts.
-	maxEntry = 256 << 20
 )
+
+// MaxEntry bounds an entry, in bytes.
+const MaxEntry = 256 << 20
 
 // Entry is an entry of the log, or the claim of a node.
 type Entry struct {
@@ -193,8 +194,8 @@ func (r *reader) take(sequence uint64, at time.Time, data []byte) error {
 			sequence, r.log.Stream, ErrForeign, p.index, p.number, before.index, before.number)
 	}
 	if e.Data = p.data; p.index > 0 || !p.last {
-		if len(r.entry)+len(p.data) > maxEntry {
-			return fmt.Errorf("message %d of %s: entry %d has more than %d MiB", sequence, r.log.Stream, p.number, maxEntry>>20)
+		if len(r.entry)+len(p.data) > MaxEntry {
+			return fmt.Errorf("message %d of %s: entry %d has more than %d MiB", sequence, r.log.Stream, p.number, MaxEntry>>20)
 		}
 		r.entry = append(r.entry, p.data...)
 		if !p.last {

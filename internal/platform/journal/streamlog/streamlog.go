@@ -256,6 +256,9 @@ func (l *Log) Append(ctx context.Context, data []byte) (number, sequence uint64,
 	if l.term == 0 {
 		return 0, 0, ErrReplaced
 	}
+	if len(data) > MaxEntry {
+		return 0, 0, fmt.Errorf("an entry of %d MiB: at most %d", len(data)>>20, MaxEntry>>20)
+	}
 	for index := uint64(0); ; index++ {
 		n := min(len(data), l.part)
 		p := part{kind: kindEntry, term: l.term, number: l.number + 1, index: index, last: n == len(data), data: data[:n]}

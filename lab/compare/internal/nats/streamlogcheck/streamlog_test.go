@@ -86,6 +86,9 @@ func TestEntries(t *testing.T) {
 	create(t, c)
 	l := open(t, c)
 	claim(t, l, "a")
+	if _, _, err := l.Append(t.Context(), make([]byte, streamlog.MaxEntry+1)); err == nil {
+		t.Error("an entry is larger than readers take")
+	}
 	var want [][]byte
 	var sequences []uint64
 	for i, size := range []int{1, 0, 100, 512<<10 - 1, 512 << 10, 512<<10 + 1, 3 << 20, 7} {
