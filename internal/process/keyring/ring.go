@@ -383,17 +383,24 @@ func (r *Ring) SetFile(keys []Key) error {
 			next[name] = e
 		}
 	}
+	var made []*entry
 	for _, k := range keys {
 		e := now[k.Name]
+		err := error(nil)
 		switch {
-		case e != nil && e.filed && same(&e.key, &k):
 		case next[k.Name] != nil:
-			return fmt.Errorf("key %q %w: two keys have this name", k.Name, ErrExists)
-		default:
+			err = fmt.Errorf("%w: two keys have this name", ErrExists)
+		case e == nil || !e.filed || !same(&e.key, &k):
 			e = r.newEntry(k, true)
+			made = append(made, e)
 		}
-		if err := admit(next, e); err != nil {
-			e.end()
+		if err == nil {
+			err = admit(next, e)
+		}
+		if err != nil {
+			for _, e := range made {
+				e.end()
+			}
 			return fmt.Errorf("key %q: %w", k.Name, err)
 		}
 		next[k.Name] = e

@@ -108,12 +108,13 @@ func TestFile(t *testing.T) {
 	}
 	for _, bad := range [][]Key{
 		{key("api", "3", "lookup")}, {key("c", "x", "lookup")}, {key("c", "3", "lookup"), key("c", "4", "lookup")}, {key("c", "3", "lookup"), key("d", "3", "lookup")},
+		{key("a", "1", "lookup"), key("a", "1", "lookup")}, {key("c", "1", "lookup"), key("a", "1", "lookup")},
 	} {
 		if err := r.SetFile(bad); !errors.Is(err, ErrExists) {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
-	if a.HasEnded() || b.HasEnded() {
+	if a.HasEnded() || b.HasEnded() || r.Find("1") == nil {
 		t.Error("a refused file has changed something")
 	}
 	must(t, r.SetFile([]Key{key("a", "1", "lookup"), key("b", "2", "sets:write")}))

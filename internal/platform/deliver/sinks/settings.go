@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func Read(n *strictyaml.Node) *Settings {
 		n.Fault("%d sinks, the limit is %d", len(items), MaxSinks)
 		return s
 	}
-	first := map[string]string{}
+	first, writers := map[string]string{}, map[string]string{} // places by id, and by file
 	for _, item := range items {
 		sink := readSink(item)
 		if other := first[sink.ID]; other != "" && sink.ID != "" {
@@ -70,6 +71,14 @@ func Read(n *strictyaml.Node) *Settings {
 			continue
 		}
 		first[sink.ID] = item.Place()
+		if c, ok := sink.to.(*ndjson.Config); ok && c.Path != "" {
+			path := filepath.Clean(c.Path)
+			if other := writers[path]; other != "" {
+				item.Fault("file: the sink at %s writes %s too: give each its own file", other, path)
+				continue
+			}
+			writers[path] = item.Place()
+		}
 		s.Sinks = append(s.Sinks, sink)
 	}
 	slices.SortFunc(s.Sinks, func(a, b *Sink) int { return strings.Compare(a.ID, b.ID) })

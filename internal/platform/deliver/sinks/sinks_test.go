@@ -45,6 +45,9 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%q is not in\n%v", want, err)
 		}
 	}
+	if _, err := read("- {id: a, file: {path: d/x}}\n- {id: b, file: {path: ./d/y/../x}}\n"); err == nil || err.Error() != "p.yaml:2:3: file: the sink at p.yaml:1:3 writes d/x too: give each its own file" {
+		t.Error(err)
+	}
 	if _, err := read(strings.Repeat("- {id: a}\n", MaxSinks+1)); err == nil || !strings.Contains(err.Error(), "101 sinks, the limit is 100") {
 		t.Error(err)
 	}

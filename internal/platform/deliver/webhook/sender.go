@@ -52,6 +52,7 @@ func newHTTP(n *Network, roots *x509.CertPool) *http.Client {
 			DialContext:            n.dialer().DialContext,
 			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 			ForceAttemptHTTP2:      true,
+			HTTP2:                  &http.HTTP2Config{SendPingTimeout: timeout, PingTimeout: timeout}, // finds a dead connection
 			DisableCompression:     true,
 			MaxIdleConns:           idleConnections,
 			MaxIdleConnsPerHost:    4,

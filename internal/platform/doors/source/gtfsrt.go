@@ -32,7 +32,10 @@ type feed struct {
 // poll asks for a feed until ctx ends. A vehicle whose time has not changed is late, which is
 // cheap.
 func (s *source) poll(ctx context.Context) {
-	f := &feed{client: &http.Client{Timeout: gtfsTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1}}}
+	f := &feed{client: &http.Client{Timeout: gtfsTimeout, Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: gtfsTimeout / 2, PingTimeout: gtfsTimeout / 4}, // finds a dead connection
+	}}}
 	defer f.client.CloseIdleConnections()
 	every := s.settings.GTFS.Every
 	wait := every

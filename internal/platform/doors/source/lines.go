@@ -25,6 +25,7 @@ const (
 )
 
 var (
+	errCutLine      = errors.New("body: a line without its end")
 	errLongLine     = fmt.Errorf("body: a line of more than %d bytes", maxLine)
 	errLongDatagram = fmt.Errorf("body: a datagram of more than %d bytes", maxDatagram)
 )
@@ -110,10 +111,13 @@ func (s *source) nextLines(batch *ingest.Batch, reader lineReader, in *bufio.Rea
 			}
 			line = nil
 		}
-		s.line(batch, reader, line)
 		if err != nil {
+			if len(bytes.TrimSpace(line)) > 0 {
+				s.add(batch, nil, bytes.Clone(line), errCutLine)
+			}
 			return err
 		}
+		s.line(batch, reader, line)
 		if ahead, _ := in.Peek(in.Buffered()); bytes.IndexByte(ahead, '\n') < 0 {
 			return nil
 		}

@@ -95,8 +95,7 @@ type End struct {
 	c       Config
 	tile38  bool
 	timeout time.Duration
-	conn    *nats.Conn    // nil: the next batch connects
-	lost    chan struct{} // closed when conn has ended
+	conn    *nats.Conn // nil: the next batch connects
 	stream  jetstream.JetStream
 }
 
@@ -117,9 +116,7 @@ func (e *End) connect() (err error) {
 		return nil
 	}
 	e.Close()
-	lost := make(chan struct{})
-	e.lost = lost
-	options := []nats.Option{nats.Name("paddock"), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(lost) }), nats.Timeout(e.timeout / 2), nats.PingInterval(20 * time.Second)}
+	options := []nats.Option{nats.Name("paddock"), nats.NoReconnect(), nats.Timeout(e.timeout / 2), nats.PingInterval(20 * time.Second), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
 	login := natslogin.Login{User: e.c.User, Password: string(e.c.Password), Token: string(e.c.Token), Creds: e.c.Creds, RootCA: e.c.RootCA}
 	options = append(options, login.Options()...)
 	if e.conn, err = nats.Connect(e.c.URL, options...); err != nil {
@@ -145,17 +142,29 @@ func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
 			return e.stopped(ctx, i, err)
 		}
 	}
-	if err := e.conn.FlushWithContext(ctx); err != nil {
+	if err := e.flush(ctx); err != nil {
 		e.Close()
 		return failed(err)
 	}
 	return deliver.Result{}
 }
 
+// flush waits until the server has everything that was published. The error tells that the server
+// has denied some of it, which it reports beside its answer.
+func (e *End) flush(ctx context.Context) error {
+	if err := e.conn.FlushWithContext(ctx); err != nil {
+		return err
+	}
+	if err := e.conn.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+		return err
+	}
+	return nil
+}
+
 // stopped is the result of a batch whose item i was not published. The items before it are.
 func (e *End) stopped(ctx context.Context, i int, err error) deliver.Result {
 	r := judge(err)
-	if flushErr := e.conn.FlushWithContext(ctx); flushErr != nil {
+	if flushErr := e.flush(ctx); flushErr != nil {
 		e.Close()
 		return failed(flushErr)
 	}
@@ -163,39 +172,18 @@ func (e *End) stopped(ctx context.Context, i int, err error) deliver.Result {
 	return r
 }
 
-// intoStream publishes a batch into a stream, and waits for all acknowledgements.
+// intoStream publishes a batch into a stream, one item after the other: an item that is published
+// beside an earlier one could be stored before it.
 func (e *End) intoStream(ctx context.Context, b *deliver.Batch) deliver.Result {
-	acks := make([]jetstream.PubAckFuture, 0, len(b.Items))
-	var publishErr error
 	for i := range b.Items {
-		ack, err := e.stream.PublishMsgAsync(e.message(&b.Items[i]))
-		if publishErr = err; err != nil {
-			break
+		if _, err := e.stream.PublishMsg(ctx, e.message(&b.Items[i]), jetstream.WithRetryAttempts(0)); err != nil {
+			r := judge(err)
+			r.Taken = i
+			if r.Verdict == deliver.Failed {
+				e.Close()
+			}
+			return r
 		}
-		acks = append(acks, ack)
-	}
-	for i, ack := range acks {
-		var err error
-		select {
-		case <-ack.Ok():
-			continue
-		case err = <-ack.Err():
-		case <-e.lost: // which the acknowledgement is not told
-			err = nats.ErrConnectionClosed
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		r := judge(err)
-		r.Taken = i
-		if r.Verdict == deliver.Failed {
-			e.Close()
-		}
-		return r
-	}
-	if publishErr != nil {
-		r := judge(publishErr)
-		r.Taken = len(acks)
-		return r
 	}
 	return deliver.Result{}
 }

@@ -89,6 +89,25 @@ func TestPublishes(t *testing.T) {
 	}
 }
 
+// A server that denies the subject has failed: it answers the ping behind the events all the same.
+func TestDenied(t *testing.T) {
+	s := startBus(t, func(c *bus.Config) {
+		c.Users = []bus.User{{Name: "u", Password: "p", Permissions: &bus.Permissions{Publish: bus.SubjectPermission{Deny: []string{"denied.>"}}}}}
+	})
+	defer func() { _ = s.Shutdown(t.Context()) }()
+	b := &deliver.Batch{Items: []deliver.Item{itemOf("v1", "")}}
+	for _, prefix := range []string{"denied.", "allowed.", "denied."} {
+		e := New(&Config{URL: "nats://" + s.Addr().String(), Prefix: prefix, User: "u", Password: "p"}, false)
+		defer e.Close()
+		for range 2 {
+			r := e.Send(t.Context(), b)
+			if allowed := prefix == "allowed."; allowed != (r.Verdict == deliver.Delivered) || !allowed && !strings.Contains(r.Reason, "ermissions") {
+				t.Errorf("%s %+v", prefix, r)
+			}
+		}
+	}
+}
+
 // A server that is not there, or that asks for a token, has failed. Once it is there the events
 // come to it, also when it was replaced meanwhile.
 func TestFails(t *testing.T) {
