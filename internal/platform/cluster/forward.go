@@ -12,13 +12,17 @@ import (
 const (
 	// forwardBytes bounds the batches of one request to the leader; a larger batch goes alone.
 	forwardBytes = 512 << 10
-	// forwardWaiting bounds the positions that wait at a follower.
+	// forwardWaiting bounds the positions that wait at a follower, and forwardMemory the bytes of
+	// their stored form.
 	forwardWaiting = 256 << 10
+	forwardMemory  = 64 << 20
 	// forwardAttempt bounds one request to the leader, and forwardPatience the time until the
 	// positions of a batch are refused, while there is no leader.
 	forwardAttempt  = 2 * time.Second
 	forwardPatience = 15 * time.Second
 	forwardPause    = 50 * time.Millisecond
+	// requestRoom is for the subject and the headers of a request.
+	requestRoom = 2 << 10
 )
 
 // noLeader is the reason of positions that no leader took in time.
@@ -37,6 +41,7 @@ type Forwarder struct {
 	mu      sync.Mutex
 	waiting []*forwarded
 	count   int // of their positions
+	bytes   int // of their bodies
 	more    chan struct{}
 }
 
@@ -56,16 +61,13 @@ func NewForwarder(ctx context.Context, node *Node, local func() *ingest.Pipeline
 // tooMuch is the reason of positions for which there is no room.
 const tooMuch = "overloaded: the queue for the leader is full, send it again later"
 
-// Submit implements [ingest.Forwarder].
-func (f *Forwarder) Submit(ctx context.Context, b *ingest.Batch) (ingest.Result, error) {
+// Submit implements [ingest.Forwarder]. It waits for the leader, or for the refusal after
+// forwardPatience: a batch that waits may be applied whatever its caller does, so ctx does not end
+// the wait.
+func (f *Forwarder) Submit(_ context.Context, b *ingest.Batch) (ingest.Result, error) {
 	answers := make(chan ingest.Outcomes, 1)
 	f.enter(b, func(o ingest.Outcomes) { answers <- o })
-	select {
-	case o := <-answers:
-		return b.Result(o), nil
-	case <-ctx.Done():
-		return b.Result(b.Refusal(noLeader)), nil
-	}
+	return b.Result(<-answers), nil
 }
 
 // TrySubmit implements [ingest.Forwarder].
@@ -78,14 +80,23 @@ func (f *Forwarder) TrySubmit(b *ingest.Batch, done func(ingest.Result)) error {
 	return nil
 }
 
-// enter lists a batch, or refuses it if there is no room.
+// enter lists a batch, or refuses it if there is no room. An empty one is done at once.
 func (f *Forwarder) enter(b *ingest.Batch, done func(ingest.Outcomes)) {
-	parts := split(b, time.Now(), done)
+	if b.Empty() {
+		done(ingest.Outcomes{})
+		return
+	}
+	parts := split(b, f.most(), time.Now(), done)
+	size := 0
+	for _, p := range parts {
+		size += len(p.body)
+	}
 	f.mu.Lock()
 	n := len(b.Positions)
-	full := f.count > 0 && f.count+n > forwardWaiting || f.ctx.Err() != nil
+	full := f.bytes > 0 && (f.count+n > forwardWaiting || f.bytes+size > forwardMemory) || f.ctx.Err() != nil
 	if !full {
 		f.count += n
+		f.bytes += size
 		f.waiting = append(f.waiting, parts...)
 	}
 	f.mu.Unlock()
@@ -100,16 +111,22 @@ func (f *Forwarder) enter(b *ingest.Batch, done func(ingest.Outcomes)) {
 	}
 }
 
-// split returns the parts of a batch that fit into a request each. done is called once all of them
-// are done.
-func split(b *ingest.Batch, now time.Time, done func(ingest.Outcomes)) []*forwarded {
+// most is how many bytes of batches a request has at most: the servers may take less than
+// forwardBytes.
+func (f *Forwarder) most() int {
+	return min(forwardBytes, max(int(f.node.o.Conn.MaxPayload())-requestRoom, requestRoom))
+}
+
+// split returns the parts of a batch that fit into a request of most bytes each. done is called
+// once all of them are done.
+func split(b *ingest.Batch, most int, now time.Time, done func(ingest.Outcomes)) []*forwarded {
 	body := ingest.AppendBatch(nil, b)
-	if len(body) <= forwardBytes || len(b.Positions) < 2 {
+	if len(body) <= most || len(b.Positions) < 2 {
 		return []*forwarded{{b, body, now, done}}
 	}
 	first, second := b.Half()
 	var before ingest.Outcomes // they are done in their order
-	return append(split(first, now, func(o ingest.Outcomes) { before = o }), split(second, now, func(o ingest.Outcomes) { done(before.Then(o)) })...)
+	return append(split(first, most, now, func(o ingest.Outcomes) { before = o }), split(second, most, now, func(o ingest.Outcomes) { done(before.Then(o)) })...)
 }
 
 // Run passes batches on until ctx ends, and refuses the rest then.
@@ -131,14 +148,16 @@ func (f *Forwarder) Run() {
 
 // next takes the batches of the next request.
 func (f *Forwarder) next() []*forwarded {
+	most := f.most()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	size, n := 0, 0
-	for n < len(f.waiting) && (n == 0 || size+len(f.waiting[n].body) <= forwardBytes) {
+	for n < len(f.waiting) && (n == 0 || size+len(f.waiting[n].body) <= most) {
 		size += len(f.waiting[n].body)
 		f.count -= len(f.waiting[n].batch.Positions)
 		n++
 	}
+	f.bytes -= size
 	all := f.waiting[:n:n]
 	f.waiting = f.waiting[n:]
 	return all
@@ -174,15 +193,20 @@ func (f *Forwarder) pass(all []*forwarded) {
 	f.refuse(all)
 }
 
-// passHere passes batches to the pipeline of this node, one after the other.
+// passHere passes batches to the pipeline of this node, all of them before the first is applied:
+// positions that come to the doors meanwhile are behind them.
 func (f *Forwarder) passHere(all []*forwarded) {
-	for _, b := range all {
-		applied := make(chan ingest.Outcomes, 1)
-		if err := f.local().Pass(b.batch, func(o ingest.Outcomes) { applied <- o }); err != nil {
-			b.done(b.batch.Refusal(noLeader))
-			continue
+	applied := make([]chan ingest.Outcomes, len(all))
+	for i, b := range all {
+		own := *b.batch
+		own.Door = nil // b.done tells the door
+		applied[i] = make(chan ingest.Outcomes, 1)
+		if err := f.local().Pass(&own, func(o ingest.Outcomes) { applied[i] <- o }); err != nil {
+			applied[i] <- b.batch.Refusal(noLeader)
 		}
-		b.done(<-applied)
+	}
+	for i, b := range all {
+		b.done(<-applied[i])
 	}
 }
 

@@ -36,8 +36,8 @@ func (b *Batch) index(i int) int {
 	return b.Indexes[i]
 }
 
-// empty reports whether nothing of a batch needs a record.
-func (b *Batch) empty() bool { return len(b.Positions) == 0 && b.Handled == nil }
+// Empty reports whether nothing of the batch needs a record.
+func (b *Batch) Empty() bool { return len(b.Positions) == 0 && b.Handled == nil }
 
 func (b *Batch) reject(index int, reason string) {
 	if len(b.Rejected) == maxListed {

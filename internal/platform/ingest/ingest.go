@@ -285,7 +285,7 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 		pd.refuseAll(refused)
 		return pd.result(), nil
 	}
-	if b.empty() {
+	if b.Empty() {
 		return pd.result(), nil
 	}
 	if p.room.Acquire(ctx, pd.weight) != nil {
@@ -322,7 +322,7 @@ func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
 		pd.done(pd)
 		return nil
 	}
-	if b.empty() {
+	if b.Empty() {
 		pd.done(pd)
 		return nil
 	}

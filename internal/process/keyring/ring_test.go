@@ -107,8 +107,12 @@ func TestFile(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bad := range [][]Key{
-		{key("api", "3", "lookup")}, {key("c", "x", "lookup")}, {key("c", "3", "lookup"), key("c", "4", "lookup")}, {key("c", "3", "lookup"), key("d", "3", "lookup")},
-		{key("a", "1", "lookup"), key("a", "1", "lookup")}, {key("c", "1", "lookup"), key("a", "1", "lookup")},
+		{key("api", "3", "lookup")},
+		{key("c", "x", "lookup")},
+		{key("c", "3", "lookup"), key("c", "4", "lookup")},
+		{key("c", "3", "lookup"), key("d", "3", "lookup")},
+		{key("a", "1", "lookup"), key("a", "1", "lookup")},
+		{key("c", "1", "lookup"), key("a", "1", "lookup")},
 	} {
 		if err := r.SetFile(bad); !errors.Is(err, ErrExists) {
 			t.Errorf("%v: %v", bad, err)

@@ -130,8 +130,12 @@ func (l *Log) SaveSnapshot(ctx context.Context, s Snapshot, write func(io.Writer
 	if err = write(w); err == nil {
 		err = w.end()
 	}
-	if err == nil {
+	written := err == nil
+	if written {
 		err = l.publishManifest(ctx, &s, newest)
+	}
+	if written && err != nil && !errors.Is(err, ErrOther) {
+		return s, err // it may count, although no answer came: else the next snapshot removes its chunks
 	}
 	if err != nil {
 		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), attempt)
