@@ -386,6 +386,32 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+// A replay finds the few events of many that are selected in looks of bounded length, after which
+// others have their turn.
+func TestReplayOfFewAmongMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(t, func(l *lane) { l.sel.Objects, l.log = "z", events.NewLog(50_000, 64<<20, "e") })
+		l.tell(append(slices.Repeat([]string{"a"}, 40_000), "z")...)
+		l.expect("0s 40001 delivered")
+		selector := NewSelector(&l.sel, nil)
+		if j, at := rangeJob(l.log.ReaderOf(0, selector.match), 40_001, 1, selector); j != nil || at == 0 || at > 20_000 {
+			t.Errorf("a look came to %d, %+v", at, j)
+		}
+		if n, err := l.Replay(0); n != 40_001 || err != nil {
+			t.Error(n, err)
+		}
+		l.expect("0s 40001 delivered again")
+		if s := l.Status(); s.Stored.Replay != nil {
+			t.Errorf("%+v", s.Stored)
+		}
+		if _, err := l.Replay(0); err != nil {
+			t.Error(err)
+		}
+		l.expect("0s 40001 delivered again")
+		l.stop()
+	})
+}
+
 // Events that the log drops before their turn are a gap, which the end gets in their place.
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -30,13 +30,37 @@ func (f *Follower) nextReplay() *job {
 		f.save()
 		return nil
 	}
-	if f.s.Replay == nil {
+	return f.nextOfRange()
+}
+
+// nextOfRange returns the next batch of a range, or nil if there is none among the next events. It
+// reads without the lock, which the caller has: few of many events may be selected.
+func (f *Follower) nextOfRange() *job {
+	replay := f.s.Replay
+	if replay == nil {
 		return nil
 	}
-	if j := f.rangeJob(); j != nil {
-		return j
+	size, selector := f.c.Batch, f.c.Selector
+	if f.s.Again.Repeat > 0 {
+		size = min(size, f.s.Again.Repeat)
 	}
-	f.s.Replay = nil
+	after, to := f.locate(replay.After), f.locate(replay.To)
+	f.mu.Unlock()
+	j, at := rangeJob(f.o.Log.ReaderOf(after, selector.match), to, size, selector)
+	f.mu.Lock()
+	switch {
+	case f.s.Replay != replay: // it was replaced meanwhile
+		return nil
+	case j != nil:
+		return j
+	case at >= to:
+		f.s.Replay = nil
+	default:
+		f.s.Replay = &Range{After: f.o.Log.Cursor(at), To: replay.To}
+		if time.Since(f.saved) < idle {
+			return nil // after a crash they are looked at again
+		}
+	}
 	f.save()
 	return nil
 }
@@ -50,32 +74,32 @@ func (f *Follower) letterJob(cursor uint64) *job {
 	return &job{batch: Batch{Items: []Item{{Record: records[0]}}, Replay: true}, source: letter, upTo: cursor}
 }
 
-// rangeJob returns the next batch of a range, or nil at its end.
-func (f *Follower) rangeJob() *job {
-	after, to := f.locate(f.s.Replay.After), f.locate(f.s.Replay.To)
-	size := f.c.Batch
-	if f.s.Again.Repeat > 0 {
-		size = min(size, f.s.Again.Repeat)
-	}
-	reader := f.o.Log.ReaderOf(after, f.c.Selector.match)
-	j := &job{batch: Batch{Replay: true}, source: ranged}
-	for len(j.batch.Items) == 0 && reader.Position() < to {
-		records, gap := reader.TryNext(make([]events.Record, 0, size))
-		if len(records) == 0 && gap.Count() == 0 {
-			break
-		}
+// rangeSteps bounds the reads of one look for the next batch of a range.
+const rangeSteps = 32
+
+// rangeJob returns the next batch of a range, and the cursor up to which it has read. The batch is
+// nil if none of the events is selected.
+func rangeJob(reader *events.Reader, to uint64, size int, selector *Selector) (j *job, at uint64) {
+	j = &job{batch: Batch{Replay: true}, source: ranged}
+	room, more := make([]events.Record, 0, size), true
+	for step := 0; step < rangeSteps && more && len(j.batch.Items) == 0 && reader.Position() < to; step++ {
+		var records []events.Record
+		records, _, more = reader.TrySome(room)
 		for i := range records {
-			if records[i].Cursor <= to && f.c.Selector.ofRules(&records[i]) {
+			if records[i].Cursor <= to && selector.ofRules(&records[i]) {
 				j.batch.Items = append(j.batch.Items, Item{Record: records[i]})
 			}
 		}
 	}
-	if len(j.batch.Items) == 0 {
-		return nil
+	at = reader.Position()
+	switch {
+	case len(j.batch.Items) > 0:
+		j.upTo, j.last = at, at >= to
+		return j, at
+	case !more:
+		return nil, to
 	}
-	j.upTo = reader.Position()
-	j.last = j.upTo >= to
-	return j
+	return nil, at
 }
 
 // Retry ends a pause.

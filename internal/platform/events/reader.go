@@ -174,6 +174,13 @@ func (r *Reader) TryNext(dst []Record) ([]Record, Gap) {
 	}
 }
 
+// TrySome is like TryNext, but examines at most scanLimit records. more reports that it stopped
+// before the newest one.
+func (r *Reader) TrySome(dst []Record) (out []Record, gap Gap, more bool) {
+	out, gap, more, _, _ = r.advance(dst)
+	return out, gap, more
+}
+
 // advance is step, of which a subscription is told.
 func (r *Reader) advance(dst []Record) (out []Record, gap Gap, more bool, wait <-chan struct{}, ended bool) {
 	r.watch.note(r.next)
