@@ -18,7 +18,8 @@ const (
 	// busPayload and busQueue bound the messages that wait for the disk to 64 MiB.
 	busPayload = 64 << 10
 	busQueue   = 1024
-	// busGroup bounds the messages that share one sync.
+	// busGroup bounds the messages that share one sync. A group ends once its records are a quarter
+	// of what the buffer takes at once.
 	busGroup = 256
 	// busSearches bounds the look-ups of the bus that wait for answers.
 	busSearches = 64
@@ -119,17 +120,21 @@ func (b *localBus) keep(first bus.Msg) {
 	}
 	var bodies [][]byte
 	var all []taken
+	size := int64(0)
 	for m, more := first, true; more; {
 		got, res, err := b.decode(&m)
 		if err != nil {
 			b.source.rejected.Add(1)
 			b.answer(b.positions, m.Reply, map[string]string{"error": err.Error()})
 		} else {
+			for _, body := range got {
+				size += int64(len(body))
+			}
 			bodies = append(bodies, got...)
 			all = append(all, taken{m.Reply, res})
 		}
 		more = false
-		if len(all) < busGroup {
+		if len(all) < busGroup && size < b.source.spool.Largest()/4 {
 			select {
 			case m = <-b.queue:
 				more = true

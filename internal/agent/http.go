@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"paddock/internal/agent/spool"
 	"paddock/internal/netio/listen"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
@@ -156,7 +157,7 @@ func intakeProblem(err error) *problem {
 	if be, ok := errors.AsType[*ingest.BodyError](err); ok {
 		return fail(http.StatusBadRequest, "body: %v", be)
 	}
-	if errors.Is(err, ingest.ErrTooMany) {
+	if errors.Is(err, ingest.ErrTooMany) || errors.Is(err, spool.ErrTooLarge) {
 		return fail(http.StatusRequestEntityTooLarge, "body: %v", err)
 	}
 	return fail(http.StatusServiceUnavailable, "%v", err)

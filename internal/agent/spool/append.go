@@ -16,7 +16,7 @@ type group struct {
 
 // Append adds records and returns once they are on the disk: all of them or, with an error, none.
 // last is the number of the last record of their group. The bodies are borrowed until Append
-// returns. The error is ErrFull, ErrClosed, or an error of the disk.
+// returns. The error is ErrFull, ErrTooLarge, ErrClosed, or an error of the disk.
 func (s *Spool) Append(bodies ...[]byte) (last uint64, err error) {
 	size, err := sizeOf(bodies)
 	if err != nil || len(bodies) == 0 {
@@ -54,14 +54,21 @@ func sizeOf(bodies [][]byte) (n int64, err error) {
 	return n, nil
 }
 
+// Largest is how many bytes of records, with their heads, the buffer drops older ones for at once.
+// More of them have to fit as it is.
+func (s *Spool) Largest() int64 { return s.opts.MaxBytes / 2 }
+
 // makeRoom frees room for size bytes. s.mu is held.
 func (s *Spool) makeRoom(size int64) error {
 	s.expire()
+	if size > s.opts.MaxBytes {
+		return fmt.Errorf("%w: %d bytes at once, of %d: send them in parts", ErrTooLarge, size, s.opts.MaxBytes)
+	}
 	if s.bytes+s.waiting+size > s.opts.MaxBytes {
 		_ = s.free() // retries a failed attempt; otherwise there is nothing to free
 	}
 	for s.bytes+s.waiting+size > s.opts.MaxBytes {
-		if s.opts.Refuse || len(s.segments) == 1 || size > s.opts.MaxBytes/2 {
+		if s.opts.Refuse || len(s.segments) == 1 || size > s.Largest() {
 			return fmt.Errorf("%w: %d of %d bytes", ErrFull, s.bytes+s.waiting, s.opts.MaxBytes)
 		}
 		s.drop("to make room", &s.stats.Dropped)

@@ -61,6 +61,9 @@ const (
 // ErrFull refuses records for which there is no room.
 var ErrFull = errors.New("the buffer is full")
 
+// ErrTooLarge refuses records that are more at once than the buffer holds.
+var ErrTooLarge = errors.New("too large for the buffer")
+
 // ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("the buffer is closed")
 

@@ -235,6 +235,25 @@ func TestTheOldestMakesRoom(t *testing.T) {
 	}
 }
 
+// More at once than the buffer holds is refused as such: another attempt cannot help.
+func TestTooLarge(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		o := small
+		o.Dir, o.Refuse = t.TempDir(), refuse
+		s := open(t, o)
+		var many [][]byte
+		for n := int64(0); n <= o.MaxBytes; n += int64(len(half)) {
+			many = append(many, []byte(half))
+		}
+		if _, err := s.Append(many...); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("refuse %v: error %v", refuse, err)
+		}
+		if got := s.Stats(); got.Dropped > 0 || got.Refused != uint64(len(many)) {
+			t.Errorf("refuse %v: %+v", refuse, got)
+		}
+	}
+}
+
 func TestTheNewestIsRefused(t *testing.T) {
 	o := small
 	o.Dir, o.Refuse = t.TempDir(), true
