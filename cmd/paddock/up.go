@@ -133,6 +133,7 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 		}
 		// Another node leads: this one starts again, as a follower. If it is behind the log, its
 		// start loads a snapshot.
+		options.Drained = errors.Is(err, platform.ErrDrained)
 	}
 }
 

@@ -84,10 +84,14 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	} else if err != nil {
 		return err
 	}
+	var aside time.Duration
+	if p.opts.Drained {
+		aside = drainedFor
+	}
 	m.node, err = cluster.Join(m.ctx, cluster.Options{
 		Conn: conn, Log: m.log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: prefixOf(c), Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
-		Changed: p.takeChanged, Lead: p.lead, Unfit: func() string { return p.pipeline.Refusing() },
+		Changed: p.takeChanged, Lead: p.lead, Unfit: func() string { return p.pipeline.Refusing() }, Aside: aside,
 	})
 	if err != nil {
 		return err
@@ -164,8 +168,11 @@ func (p *Platform) watchMember(ctx context.Context) error {
 	}
 }
 
-// errDrained ends a leader that gives its role to another node.
-var errDrained = fmt.Errorf("%w: it gives its role to another node, as it was asked to", cluster.ErrReplaced)
+// drainedFor is how long a node that has given its role away leaves it to others.
+const drainedFor = 10 * time.Second
+
+// ErrDrained ends a leader that gives its role to another node.
+var ErrDrained = fmt.Errorf("%w: it gives its role to another node, as it was asked to", cluster.ErrReplaced)
 
 // drainLeader returns what gives the role of this leader to another node, or nil where there is one
 // node. Everything is drained as at the end of the process, and started again.
@@ -186,7 +193,7 @@ func (p *Platform) drainLeader() func(node string, note func(own string) error) 
 			return err
 		}
 		select {
-		case m.failed <- errDrained:
+		case m.failed <- ErrDrained:
 			return nil
 		default:
 			return errors.New("the role is given away already")

@@ -93,6 +93,9 @@ type Options struct {
 	Sources []source.Settings
 	// AcceptLoss starts from a damaged journal with what can be read of it.
 	AcceptLoss bool
+	// Drained makes this node of a cluster leave the lead to others for a while, as it has just
+	// given it away.
+	Drained bool
 	// Demo makes the dashboard explain itself.
 	Demo bool
 	// FirstKey receives the secret of the key of an administrator that is made when none was ever

@@ -29,7 +29,8 @@ const (
 	Follower Role = "follower"
 	Leader   Role = "leader"
 	Leaving  Role = "leaving" // it ends, and leads no more
-	// Unfit is a follower that would refuse positions as a leader, as its disk is full.
+	// Unfit is a follower that would refuse positions as a leader, as its disk is full, or that has
+	// just given its role away.
 	Unfit Role = "unfit"
 )
 

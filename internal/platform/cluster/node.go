@@ -65,11 +65,14 @@ type Options struct {
 	Lead    func() error
 	// Unfit returns why this node would refuse positions as the leader, or "". Nil: it never would.
 	Unfit func() string
+	// Aside is the time after Join in which this node becomes the leader only if no other one can.
+	Aside time.Duration
 }
 
 // Node is this process as a member of a cluster.
 type Node struct {
 	o       Options
+	begun   time.Time
 	id      string
 	journal *Journal
 	applied atomic.Pointer[Place]
@@ -92,7 +95,7 @@ type Node struct {
 
 // Join returns a member that does not run yet. Until ctx ends, its journal may write.
 func Join(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), caught: make(chan struct{}), role: Starting}
+	n := &Node{o: o, begun: time.Now(), id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), caught: make(chan struct{}), role: Starting}
 	n.election = newElection(n.id)
 	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
 	n.clock.look(ctx)
@@ -390,7 +393,7 @@ func (n *Node) now() Beat {
 	if n.leaving && role != Leader {
 		role = Leaving
 	}
-	if role == Follower && n.unfit() != "" {
+	if role == Follower && (n.unfit() != "" || time.Since(n.begun) < n.o.Aside) {
 		role = Unfit
 	}
 	return Beat{ID: n.id, Node: n.o.Name, Role: role, Term: n.term, Applied: n.Place().Sequence, URL: n.o.URL, Version: n.o.Version, Events: n.digests.last()}
