@@ -15,7 +15,7 @@ import (
 )
 
 // fewMiB go each way where PADDOCK_TUNNEL_MIB says nothing.
-const fewMiB = 40
+const fewMiB = 64
 
 // resident returns the resident memory of a process, in bytes, without the pages of its program.
 func resident(t *testing.T, p *tunnelProcess) int64 {
@@ -48,7 +48,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 // PADDOCK_TUNNEL_MIB=10240 is 10 GiB each way.
 func TestTunnelMemoryIsFlat(t *testing.T) {
 	t.Parallel()
-	mib, most := int64(fewMiB), int64(34<<20)
+	mib, most := int64(fewMiB), int64(56<<20)
 	if text := os.Getenv("PADDOCK_TUNNEL_MIB"); text != "" {
 		var err error
 		if mib, err = strconv.ParseInt(text, 10, 32); err != nil {
