@@ -373,11 +373,9 @@ packaging: ## Vet and test the packages, the units, the image and the compositio
 	cd packaging/helm && $(GO) vet ./...
 
 .PHONY: test-go
-# Some packages wait for processes and for beats most of the time, so there is one more at a time
-# than a machine of two processors would run.
 test-go:
 	@if [ -z "$${PADDOCK_PYTHON:-}" ] && [ -x $(VENV)/bin/python ]; then export PADDOCK_PYTHON='$(abspath $(VENV))/bin/python'; fi; \
-	set -x; $(GO) test -p $$(($$(nproc 2>/dev/null || echo 2) + 1)) $(TESTFLAGS) ./...
+	set -x; $(GO) test $(TESTFLAGS) ./...
 
 .PHONY: lint test-web browser
 ifneq ($(NODE_OK),)
