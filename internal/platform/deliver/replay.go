@@ -49,7 +49,7 @@ func (f *Follower) nextOfRange() *job {
 	j, at := rangeJob(f.o.Log.ReaderOf(after, selector.match), to, size, selector)
 	f.mu.Lock()
 	switch {
-	case f.s.Replay != replay: // it was replaced meanwhile
+	case f.s.Replay != replay || f.changed: // it, or what is selected, was replaced meanwhile
 		return nil
 	case j != nil:
 		return j
