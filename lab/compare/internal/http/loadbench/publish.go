@@ -97,7 +97,8 @@ func publishBuffered(addr string, d time.Duration) (int64, error) {
 			return 0, err
 		case line == "PONG\r\n":
 			return n, nil
-		case line != "PING\r\n": // of a server that has not heard from this client for a while
+		case line == "PING\r\n": // needs no answer yet
+		default:
 			return 0, errors.New(strings.TrimSpace(line))
 		}
 	}

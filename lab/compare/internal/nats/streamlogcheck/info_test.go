@@ -31,10 +31,7 @@ func await(t *testing.T, l *streamlog.Log, what string, wanted func(i *streamlog
 // majority it is an error, or has no leader.
 func TestInfo(t *testing.T) {
 	t.Parallel()
-	c := servers.Start(t, 3)
-	create(t, c)
-	l := open(t, c)
-	claim(t, l, "a")
+	c, l := begin(t, 3)
 	_, sequence := add(t, l, []byte("1"))
 	await(t, l, "all servers", func(i *streamlog.Info, err error) bool {
 		return err == nil && i.Wanted == 3 && i.Last == sequence && i.Messages == sequence && i.Bytes > 0 &&
@@ -58,10 +55,7 @@ func TestInfo(t *testing.T) {
 // heard it.
 func TestInfoOfALostLeader(t *testing.T) {
 	t.Parallel()
-	c := servers.Start(t, 3)
-	create(t, c)
-	l := open(t, c)
-	claim(t, l, "a")
+	c, l := begin(t, 3)
 	lost := c.LeaderOf(c.Connect(), config.Stream)
 	c.Kill(lost)
 	add(t, l, []byte("1"))

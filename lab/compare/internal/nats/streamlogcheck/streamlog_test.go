@@ -27,7 +27,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// open creates a log in a cluster, and returns a node's access to it.
+// create creates a log in a cluster.
 func create(t testing.TB, c *servers.Cluster) {
 	t.Helper()
 	with := config
@@ -37,6 +37,7 @@ func create(t testing.TB, c *servers.Cluster) {
 	ok(t, streamlog.Create(ctx, c.Connect(), with))
 }
 
+// open returns a node's access to the log.
 func open(t testing.TB, c *servers.Cluster) *streamlog.Log {
 	t.Helper()
 	l, err := streamlog.Open(t.Context(), c.Connect(), config)
@@ -50,6 +51,16 @@ func claim(t testing.TB, l *streamlog.Log, node string) uint64 {
 	sequence, err := l.Claim(t.Context(), node)
 	ok(t, err)
 	return sequence
+}
+
+// begin starts servers with a log, whose writer is node a.
+func begin(t testing.TB, size int) (*servers.Cluster, *streamlog.Log) {
+	t.Helper()
+	c := servers.Start(t, size)
+	create(t, c)
+	l := open(t, c)
+	claim(t, l, "a")
+	return c, l
 }
 
 func add(t testing.TB, l *streamlog.Log, data []byte) (number, sequence uint64) {
@@ -82,10 +93,7 @@ func read(t testing.TB, l *streamlog.Log, after, to uint64) (all []*streamlog.En
 // Entries of any size come out as they went in, with their numbers, from any place on.
 func TestEntries(t *testing.T) {
 	t.Parallel()
-	c := servers.Start(t, 1)
-	create(t, c)
-	l := open(t, c)
-	claim(t, l, "a")
+	c, l := begin(t, 1)
 	if _, _, err := l.Append(t.Context(), make([]byte, streamlog.MaxEntry+1)); err == nil {
 		t.Error("an entry is larger than readers take")
 	}
@@ -143,10 +151,7 @@ func TestEntries(t *testing.T) {
 // A node that takes long over entries asks for each of them once.
 func TestSlowNode(t *testing.T) {
 	t.Parallel()
-	c := servers.Start(t, 1)
-	create(t, c)
-	l := open(t, c)
-	claim(t, l, "a")
+	c, l := begin(t, 1)
 	var newest uint64
 	for range 100 {
 		_, newest = add(t, l, []byte("x"))
