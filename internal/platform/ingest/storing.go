@@ -202,12 +202,9 @@ func (p *Pipeline) savable(q int) bool {
 	return !t.More() && !t.incomplete && s.saved[q][0] != s.number
 }
 
-// save saves the state of a partition after the present record, if it can be saved.
+// save saves the state of a partition, which can be saved, after the present record.
 func (p *Pipeline) save(q int) error {
 	s := &p.folding.store
-	if !p.savable(q) {
-		return nil
-	}
 	state, err := p.export(q)
 	if err != nil {
 		return err
@@ -229,7 +226,9 @@ func (p *Pipeline) saveAll() {
 	}
 	err := p.saveSessions()
 	for q := 0; q < len(p.partitions) && err == nil; q++ {
-		err = p.save(q)
+		if p.savable(q) {
+			err = p.save(q)
+		}
 	}
 	if err != nil {
 		p.failed(err)

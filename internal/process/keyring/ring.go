@@ -384,24 +384,23 @@ func (r *Ring) SetFile(keys []Key) error {
 		}
 	}
 	var made []*entry
+	refuse := func(err error) error {
+		for _, e := range made {
+			e.end()
+		}
+		return err
+	}
 	for _, k := range keys {
 		e := now[k.Name]
-		err := error(nil)
 		switch {
 		case next[k.Name] != nil:
-			err = fmt.Errorf("%w: two keys have this name", ErrExists)
+			return refuse(fmt.Errorf("key %q %w: two keys have this name", k.Name, ErrExists))
 		case e == nil || !e.filed || !same(&e.key, &k):
 			e = r.newEntry(k, true)
 			made = append(made, e)
 		}
-		if err == nil {
-			err = admit(next, e)
-		}
-		if err != nil {
-			for _, e := range made {
-				e.end()
-			}
-			return fmt.Errorf("key %q: %w", k.Name, err)
+		if err := admit(next, e); err != nil {
+			return refuse(fmt.Errorf("key %q: %w", k.Name, err))
 		}
 		next[k.Name] = e
 	}

@@ -128,8 +128,6 @@ func (e *End) connect() (err error) {
 
 // Send implements [deliver.End].
 func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
 	if err := e.connect(); err != nil {
 		e.Close()
 		return failed(err)
@@ -137,6 +135,8 @@ func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
 	if e.c.JetStream {
 		return e.intoStream(ctx, b)
 	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
 	for i := range b.Items {
 		if err := e.conn.PublishMsg(e.message(&b.Items[i])); err != nil {
 			return e.stopped(ctx, i, err)
@@ -176,7 +176,10 @@ func (e *End) stopped(ctx context.Context, i int, err error) deliver.Result {
 // beside an earlier one could be stored before it.
 func (e *End) intoStream(ctx context.Context, b *deliver.Batch) deliver.Result {
 	for i := range b.Items {
-		if _, err := e.stream.PublishMsg(ctx, e.message(&b.Items[i]), jetstream.WithRetryAttempts(0)); err != nil {
+		bounded, cancel := context.WithTimeout(ctx, e.timeout)
+		_, err := e.stream.PublishMsg(bounded, e.message(&b.Items[i]), jetstream.WithRetryAttempts(0))
+		cancel()
+		if err != nil {
 			r := judge(err)
 			r.Taken = i
 			if r.Verdict == deliver.Failed {
