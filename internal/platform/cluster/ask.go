@@ -3,6 +3,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -21,7 +24,7 @@ func (n *Node) subject(kind, id string) string { return n.o.Prefix + "." + kind 
 func (n *Node) Ask(ctx context.Context, kind string, request []byte) ([]byte, error) {
 	for {
 		if leader, ok := n.Leader(); ok {
-			return n.request(ctx, kind, leader.ID, request)
+			return n.request(ctx, kind, leader.ID, "", request)
 		}
 		select {
 		case <-ctx.Done():
@@ -31,9 +34,14 @@ func (n *Node) Ask(ctx context.Context, kind string, request []byte) ([]byte, er
 	}
 }
 
-// request makes a request to a node. The error may be the reason why it has taken nothing.
-func (n *Node) request(ctx context.Context, kind, id string, request []byte) ([]byte, error) {
-	msg, err := n.o.Conn.RequestWithContext(ctx, n.subject(kind, id), request)
+// request makes a request to a node. One with a name, of requestName, is done once, however often
+// it is made. The error may be the reason why the node has taken nothing.
+func (n *Node) request(ctx context.Context, kind, id, name string, request []byte) ([]byte, error) {
+	m := nats.NewMsg(n.subject(kind, id))
+	if m.Data = request; name != "" {
+		m.Header.Set(nameHeader, name)
+	}
+	msg, err := n.o.Conn.RequestMsgWithContext(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +51,23 @@ func (n *Node) request(ctx context.Context, kind, id string, request []byte) ([]
 	return msg.Data, nil
 }
 
-// refusalHeader has the reason why a node has taken nothing of a request.
-const refusalHeader = "Paddock-Refused"
+const (
+	// refusalHeader has the reason why a node has taken nothing of a request.
+	refusalHeader = "Paddock-Refused"
+	// nameHeader has the name of a request that may be made again.
+	nameHeader = "Paddock-Request"
+)
+
+// requestName returns the name of a request of this node, which makes one at a time.
+func (n *Node) requestName(number uint64) string {
+	return n.id + "." + strconv.FormatUint(number, 10) + " " + n.o.Name
+}
 
 // Answer answers the requests of a kind that other nodes pass to this one, while it is the leader,
 // until stop is called or the connection ends. f must not block, and calls respond once, on any
 // goroutine; an error is the reason why nothing was taken.
 func (n *Node) Answer(kind string, p *ingest.Pipeline, f func(request []byte, respond func(answer []byte, err error))) (stop func(), err error) {
+	named := answers{newest: map[string]*answer{}}
 	sub, err := n.o.Conn.Subscribe(n.subject(kind, n.id), func(msg *nats.Msg) {
 		respond := func(answer []byte, err error) {
 			m := nats.NewMsg(msg.Reply)
@@ -62,10 +80,56 @@ func (n *Node) Answer(kind string, p *ingest.Pipeline, f func(request []byte, re
 			respond(nil, ErrReplaced)
 			return
 		}
+		if name := msg.Header.Get(nameHeader); name != "" {
+			if respond = named.begin(name, respond); respond == nil {
+				return
+			}
+		}
 		f(msg.Data, respond)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return func() { _ = sub.Unsubscribe() }, nil // the connection may be gone
+}
+
+// answers are the newest answers to the requests with a name, one for each node that asks. A
+// request that is made again, as its answer is late or lost, is not done again.
+type answers struct {
+	mu     sync.Mutex
+	newest map[string]*answer // by the name of the node
+}
+
+type answer struct {
+	request string
+	respond func([]byte, error) // to the latest attempt
+	given   bool                // with body and err
+	body    []byte
+	err     error
+}
+
+// begin takes an attempt to make a request, and returns what answers the request, or nil if it is
+// not the first attempt.
+func (all *answers) begin(name string, respond func([]byte, error)) func([]byte, error) {
+	request, node, _ := strings.Cut(name, " ")
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	a := all.newest[node]
+	if a == nil || a.request != request {
+		a = &answer{request: request, respond: respond}
+		all.newest[node] = a
+		return func(body []byte, err error) { all.give(a, body, err) }
+	}
+	if a.respond = respond; a.given {
+		respond(a.body, a.err)
+	}
+	return nil
+}
+
+// give answers a request, and its attempts that are still to come.
+func (all *answers) give(a *answer, body []byte, err error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	a.given, a.body, a.err = true, body, err
+	a.respond(body, err)
 }

@@ -16,8 +16,8 @@ const (
 	// their stored form.
 	forwardWaiting = 256 << 10
 	forwardMemory  = 64 << 20
-	// forwardAttempt bounds one request to the leader, and forwardPatience the time until the
-	// positions of a batch are refused, while there is no leader.
+	// forwardAttempt is the time after which a request to the leader is made again, and
+	// forwardPatience the time until the positions of a batch are refused, while there is no leader.
 	forwardAttempt  = 2 * time.Second
 	forwardPatience = 15 * time.Second
 	forwardPause    = 50 * time.Millisecond
@@ -29,14 +29,17 @@ const (
 const noLeader = "no leader of the cluster has answered: send it again later"
 
 // Forwarder passes the batches of a follower's doors to the leader, in their order: one request at
-// a time, with all batches that wait. A request without an answer is sent again, also to the next
-// leader: positions that were applied by then count as late. It implements [ingest.Forwarder].
+// a time, with all batches that wait. A request without an answer is made again. The same leader
+// does it once; at the next leader, positions that were applied by then count as late. It
+// implements [ingest.Forwarder].
 type Forwarder struct {
 	node    *Node
 	local   func() *ingest.Pipeline // of this node, which may be the leader by now
 	ctx     context.Context
 	passed  struct{ batches, positions, retries atomic.Uint64 }
 	refused struct{ full, noLeader atomic.Uint64 } // positions
+	under   atomic.Int64                           // batches that no pipeline and no leader has yet
+	made    uint64                                 // requests
 
 	mu      sync.Mutex
 	waiting []*forwarded
@@ -95,6 +98,7 @@ func (f *Forwarder) enter(b *ingest.Batch, done func(ingest.Outcomes)) {
 	n := len(b.Positions)
 	full := f.bytes > 0 && (f.count+n > forwardWaiting || f.bytes+size > forwardMemory) || f.ctx.Err() != nil
 	if !full {
+		f.under.Add(int64(len(parts)))
 		f.count += n
 		f.bytes += size
 		f.waiting = append(f.waiting, parts...)
@@ -110,6 +114,9 @@ func (f *Forwarder) enter(b *ingest.Batch, done func(ingest.Outcomes)) {
 	default:
 	}
 }
+
+// Waiting implements [ingest.Forwarder].
+func (f *Forwarder) Waiting() bool { return f.under.Load() > 0 }
 
 // most is how many bytes of batches a request has at most: the servers may take less than
 // forwardBytes.
@@ -167,11 +174,13 @@ func (f *Forwarder) refuse(all []*forwarded) {
 	for _, b := range all {
 		f.refused.noLeader.Add(uint64(len(b.batch.Positions)))
 		b.done(b.batch.Refusal(noLeader))
+		f.under.Add(-1)
 	}
 }
 
 // pass passes batches to the leader, whichever it is, and answers them.
 func (f *Forwarder) pass(all []*forwarded) {
+	f.made++
 	for f.ctx.Err() == nil && time.Since(all[0].since) < forwardPatience {
 		if f.local().Role() == ingest.Leader {
 			f.passHere(all)
@@ -193,20 +202,28 @@ func (f *Forwarder) pass(all []*forwarded) {
 	f.refuse(all)
 }
 
-// passHere passes batches to the pipeline of this node, all of them before the first is applied:
-// positions that come to the doors meanwhile are behind them.
+// passHere passes batches, and all that wait behind them, to the pipeline of this node, before the
+// first of them is applied. Then positions that come to the doors are behind them.
 func (f *Forwarder) passHere(all []*forwarded) {
-	applied := make([]chan ingest.Outcomes, len(all))
-	for i, b := range all {
-		own := *b.batch
-		own.Door = nil // b.done tells the door
-		applied[i] = make(chan ingest.Outcomes, 1)
-		if err := f.local().Pass(&own, func(o ingest.Outcomes) { applied[i] <- o }); err != nil {
-			applied[i] <- b.batch.Refusal(noLeader)
+	type passed struct {
+		*forwarded
+		applied chan ingest.Outcomes
+	}
+	var queue []passed
+	for ; len(all) > 0; all = f.next() {
+		for _, b := range all {
+			own := *b.batch
+			own.Door = nil // b.done tells the door
+			applied := make(chan ingest.Outcomes, 1)
+			if err := f.local().Pass(&own, func(o ingest.Outcomes) { applied <- o }); err != nil {
+				applied <- b.batch.Refusal(noLeader)
+			}
+			queue = append(queue, passed{b, applied})
+			f.under.Add(-1)
 		}
 	}
-	for i, b := range all {
-		b.done(<-applied[i])
+	for _, b := range queue {
+		b.done(<-b.applied)
 	}
 }
 
@@ -226,7 +243,7 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 			<-watched
 		}
 	}()
-	answer, err := f.node.request(ctx, positionsKind, node, body)
+	answer, err := f.node.request(ctx, positionsKind, node, f.node.requestName(f.made), body)
 	if err != nil {
 		return err
 	}
@@ -243,6 +260,7 @@ func (f *Forwarder) ask(node string, all []*forwarded) error {
 		f.passed.batches.Add(1)
 		f.passed.positions.Add(uint64(lengths[i]))
 		b.done(outcomes[i])
+		f.under.Add(-1)
 	}
 	return nil
 }

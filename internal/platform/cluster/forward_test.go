@@ -1,13 +1,20 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
+	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/views"
 )
 
 // A batch without positions needs no leader.
@@ -46,5 +53,79 @@ func TestSplit(t *testing.T) {
 	}
 	if n != 100 || len(answers) != 1 || answers[0].Overloaded != 100 {
 		t.Errorf("%d positions, %+v", n, answers)
+	}
+}
+
+type unpublished struct{}
+
+func (unpublished) Publish([]events.Record) {}
+
+// Positions that wait in the forwarder when their node becomes the leader are before those that
+// come to its doors from then on.
+func TestNewLeaderKeepsTheOrder(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var p *ingest.Pipeline
+	f := NewForwarder(ctx, &Node{o: Options{Conn: &nats.Conn{}}}, func() *ingest.Pipeline { return p })
+	p = ingest.New(ingest.Config{Replica: true, Forward: f, Fences: views.New(&fence.Catalog{}, nil), Publisher: unpublished{}})
+	defer p.Close(t.Context())
+	const batches = 20
+	results := make(chan ingest.Result, batches)
+	begun := track.Millis(time.Now().UnixMilli()) - 1000
+	for n := range batches {
+		if n == batches/2 {
+			p.Lead()
+		}
+		b := &ingest.Batch{Positions: []track.Position{{Fleet: "f", ID: "v", Lon: 1, Lat: 1, Time: begun + track.Millis(n), Arrived: begun}}}
+		if err := p.TrySubmit(b, func(r ingest.Result) { results <- r }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !f.Waiting() || len(results) > 0 {
+		t.Fatal("positions have overtaken those that wait")
+	}
+	ended := make(chan struct{})
+	go func() { f.Run(); close(ended) }()
+	for range batches {
+		if r := <-results; r.Accepted != 1 || r.Late > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if f.Waiting() {
+		t.Error("the doors do not reach the pipeline")
+	}
+	cancel()
+	<-ended
+}
+
+// A request that is made again while the leader works on it, or after it is done, is done once.
+// Its answer goes to the latest attempt.
+func TestRepeatedRequest(t *testing.T) {
+	all := answers{newest: map[string]*answer{}}
+	var got []string
+	attempt := func(name string) func([]byte, error) {
+		return func(body []byte, err error) { got = append(got, fmt.Sprintf("%s %s %v", name, body, err)) }
+	}
+	first := all.begin("id.1 node a", attempt("one"))
+	other := all.begin("id.1 node b", attempt("other"))
+	if first == nil || other == nil {
+		t.Fatal("a first attempt is taken for a second one")
+	}
+	if all.begin("id.1 node a", attempt("two")) != nil {
+		t.Error("the request would be done twice")
+	}
+	first([]byte("done"), nil)
+	other(nil, errors.New("no"))
+	if all.begin("id.1 node a", attempt("three")) != nil {
+		t.Error("the request would be done again")
+	}
+	next := all.begin("id.2 node a", attempt("next"))
+	if next == nil {
+		t.Fatal("the next request is not done")
+	}
+	next([]byte("too"), nil)
+	want := []string{"two done <nil>", "other  no", "three done <nil>", "next too <nil>"}
+	if strings.Join(got, "; ") != strings.Join(want, "; ") {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

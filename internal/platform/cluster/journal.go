@@ -72,8 +72,8 @@ type writing struct {
 }
 
 // NewJournal returns the journal of a node. failed is called when the log refuses an entry, or
-// cannot be reached until ctx ends: then this node is the leader no longer, and no method writes
-// any more.
+// cannot be reached in time, or until ctx ends: then this node is the leader no longer, and no
+// method writes any more.
 func NewJournal(ctx context.Context, own journal.Journal, log *streamlog.Log, failed func(error)) *Journal {
 	return &Journal{Journal: own, log: log, ctx: ctx, failed: failed, turn: make(chan struct{}, 1)}
 }
@@ -167,9 +167,8 @@ func (j *Journal) writeAll(all []*writing) error {
 		b = appendStep(b, &w.step)
 	}
 	j.buffer = b
-	bounded, cancel := context.WithTimeout(j.ctx, appendTimeout)
-	_, sequence, err := j.log.Append(bounded, b)
-	if cancel(); err != nil {
+	_, sequence, err := j.log.Append(j.ctx, b)
+	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrReplaced, err)
 	}
 	for i := 0; err == nil && i < len(all); i++ {

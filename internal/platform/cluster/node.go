@@ -31,10 +31,8 @@ import (
 const (
 	// beatEvery is the time between two beats of a node.
 	beatEvery = 250 * time.Millisecond
-	// claimTimeout bounds the attempt to become the leader, and appendTimeout the time that a
-	// leader waits for the servers before it gives up its role.
-	claimTimeout  = 5 * time.Second
-	appendTimeout = 10 * time.Second
+	// claimTimeout bounds the attempt to become the leader.
+	claimTimeout = 5 * time.Second
 	// waitEvery is the time between two log lines of a node that has not caught up.
 	waitEvery = 10 * time.Second
 )

@@ -276,7 +276,7 @@ func (p *Pipeline) Refusing() string {
 // there is no room for it until ctx ends, its positions are rejected as overloaded. The error is
 // ErrClosed, or nil.
 func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
-	if p.Role() == Replica {
+	if p.forwards() {
 		return p.cfg.Forward.Submit(ctx, b)
 	}
 	done := make(chan struct{})
@@ -305,7 +305,7 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 // TrySubmit passes a batch in without waiting. It calls done, on any goroutine, once all of it has
 // been applied and published. Positions for which there is no room are rejected as overloaded.
 func (p *Pipeline) TrySubmit(b *Batch, done func(Result)) error {
-	if p.Role() == Replica {
+	if p.forwards() {
 		return p.cfg.Forward.TrySubmit(b, done)
 	}
 	return p.trySubmit(b, func(pd *pending) {

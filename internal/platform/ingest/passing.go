@@ -10,11 +10,19 @@ import (
 	"paddock/internal/platform/journal"
 )
 
-// Forwarder passes batches of a replica's doors to the leader, in their order. Its methods are
-// those of [Pipeline].
+// Forwarder passes batches of a replica's doors to the leader, in their order. Submit and TrySubmit
+// are those of [Pipeline].
 type Forwarder interface {
 	Submit(ctx context.Context, b *Batch) (Result, error)
 	TrySubmit(b *Batch, done func(Result)) error
+	// Waiting reports whether there are batches that no leader has yet. Until they have gone to the
+	// pipeline of a new leader, the batches of its doors are passed behind them.
+	Waiting() bool
+}
+
+// forwards reports whether the batches of the doors go to the Forwarder.
+func (p *Pipeline) forwards() bool {
+	return p.cfg.Forward != nil && (p.Role() == Replica || p.cfg.Forward.Waiting())
 }
 
 // batchVersion is the first byte of the stored form of a batch.

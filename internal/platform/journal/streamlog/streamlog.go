@@ -42,6 +42,8 @@ const (
 	// attempt bounds one request to the servers, and the pauses lie between two attempts.
 	attempt            = 500 * time.Millisecond
 	minPause, maxPause = 20 * time.Millisecond, 200 * time.Millisecond
+	// publishTimeout is how long a writer tries to add a message. An entry may have many.
+	publishTimeout = 10 * time.Second
 	// maxPart bounds the bytes of a message, if the servers accept as much.
 	maxPart = 512 << 10
 	// headRoom is for the head of a message and the headers of NATS.
@@ -249,8 +251,8 @@ func (l *Log) Claim(ctx context.Context, node string) (sequence uint64, err erro
 }
 
 // Append adds an entry behind the others, and returns its number, counting from 1, and the sequence
-// of its last message. It returns once the servers have stored it, and goes on until ctx ends.
-// After an error other than ErrReplaced it is not known whether the entry is there: the node has to
+// of its last message. It returns once the servers have stored it, and gives up when ctx ends, or
+// when they do not store one of its messages within 10 s. After an error other than ErrReplaced it is not known whether the entry is there: the node has to
 // claim again. Only a writer may call it.
 func (l *Log) Append(ctx context.Context, data []byte) (number, sequence uint64, err error) {
 	if l.term == 0 {
@@ -286,6 +288,8 @@ const BaseSequence = 1
 // publish adds a message behind the newest one that this writer knows, and returns once the servers
 // have it.
 func (l *Log) publish(ctx context.Context, p part) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
 	l.buffer = p.append(l.buffer[:0])
 	msg := &nats.Msg{Subject: l.Subject, Data: l.buffer, Header: nats.Header{
 		jetstream.MsgIDHeader:           {nuid.Next()},
