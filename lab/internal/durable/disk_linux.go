@@ -21,6 +21,9 @@ func FileSystem(dir string) string {
 	return "unknown"
 }
 
+// escapes are those of the table: of the characters that part its fields and lines.
+var escapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
 // mountOf returns the file system and the device of the last of the deepest mounts above a
 // directory; see proc_pid_mountinfo(5).
 func mountOf(table, dir string) (name string) {
@@ -31,7 +34,7 @@ func mountOf(table, dir string) (name string) {
 		if len(before) < 5 || len(after) < 2 {
 			continue
 		}
-		point := before[4]
+		point := escapes.Replace(before[4])
 		if dir != point && !strings.HasPrefix(dir, strings.TrimSuffix(point, "/")+"/") || len(point) < deepest {
 			continue
 		}

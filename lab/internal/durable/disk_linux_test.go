@@ -10,6 +10,7 @@ func TestMountOf(t *testing.T) {
 	const table = `21 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 30 21 0:26 / /tmp rw - tmpfs tmpfs rw,size=1g
 31 30 254:1 / /tmp/data rw shared:1 - xfs /dev/vdb rw
+32 21 254:2 / /my\040disk rw - ext4 /dev/vdc rw
 not a line
 `
 	for dir, want := range map[string]string{
@@ -18,6 +19,7 @@ not a line
 		"/tmp":         "tmpfs on tmpfs",
 		"/tmpfs":       "ext4 on /dev/vda",
 		"/tmp/data/me": "xfs on /dev/vdb",
+		"/my disk/me":  "ext4 on /dev/vdc",
 	} {
 		if got := mountOf(table, dir); got != want {
 			t.Errorf("%s: %q, want %q", dir, got, want)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"paddock/lab/internal/runfile"
@@ -33,9 +34,14 @@ func Open(dir string) (*Run, error) {
 		r.More = append(r.More, Fact(f))
 	}
 	for _, o := range d.Objectives {
-		if list, err := slo.Parse(o.Objective); err == nil && len(list) == 1 {
-			r.Outcomes = append(r.Outcomes, slo.Outcome{Objective: list[0], State: slo.StateOf(o.Outcome), Measured: o.Text})
+		list, err := slo.Parse(o.Objective)
+		if err == nil && len(list) != 1 {
+			err = errors.New("it is not one objective")
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: objective %q: %w", dir, o.Objective, err)
+		}
+		r.Outcomes = append(r.Outcomes, slo.Outcome{Objective: list[0], State: slo.StateOf(o.Outcome), Measured: o.Text})
 	}
 	if err := r.readSeconds(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -139,4 +139,14 @@ func TestOpenDamaged(t *testing.T) {
 	if err := r.WriteHTML(&page); err != nil || !strings.Contains(page.String(), `"name":"response","points":[[0,`) {
 		t.Errorf("%v: %s", err, page.String())
 	}
+	document := filepath.Join(dir, runfile.RunFile)
+	if text, err = os.ReadFile(document); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(document, bytes.Replace(text, []byte("p99"), []byte("q99"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "objective \"q99") {
+		t.Errorf("%v", err)
+	}
 }
