@@ -33,10 +33,13 @@ type guarded struct {
 	admin string
 }
 
-func startGuarded(t *testing.T) *guarded {
+func startGuarded(t *testing.T, change ...func(*config.Config)) *guarded {
 	cfg := config.Default()
 	cfg.Access.Required = true
 	cfg.Data.Dir, cfg.Journal.MinFree = t.TempDir(), 0
+	for _, f := range change {
+		f(cfg)
+	}
 	g := &guarded{}
 	g.running = startWith(t, platform.Options{Config: cfg, FirstKey: func(secret string) { g.admin = secret }})
 	if g.admin == "" {
@@ -534,7 +537,7 @@ func positionsByWire(t *testing.T, g *guarded, holders []*holder) {
 
 // A removed key ends what is served for it, at each interface. So does the end of its time.
 func TestRevokedKeys(t *testing.T) {
-	g := startGuarded(t)
+	g := startGuarded(t, func(cfg *config.Config) { cfg.Wire.Token = "the operator's" })
 	revoke := map[string]func(name string){
 		"deleted": func(name string) { g.must(g.admin, http.MethodDelete, "v1/keys/"+name, "") },
 		"renewed": func(name string) { g.must(g.admin, http.MethodPost, "v1/keys/"+name+"/secret", "") },
@@ -620,6 +623,9 @@ func TestRevokedKeys(t *testing.T) {
 		}
 		if _, err := g.wire(name, secret).Call(t.Context(), wireapi.KindSearch, []byte(`{"lon":0.5,"lat":0.5}`)); err == nil {
 			t.Errorf("%s: wire lets it in", name)
+		}
+		if _, err := w.Call(t.Context(), wireapi.KindSearch, []byte(`{"lon":0.5,"lat":0.5}`)); err == nil {
+			t.Errorf("%s: wire serves a connection that was admitted", name)
 		}
 		nc.Close()
 	}

@@ -24,7 +24,7 @@ type Extension interface {
 func (a *API) admit(mux *wire.Mux) {
 	config := a.server.Config
 	a.anyone, a.operator = keyring.Everything("anyone"), keyring.Everything("wire.token")
-	a.token = wire.VerifyTokens(a.secretOf)
+	a.secret = wire.TokenHash([]byte(a.cfg.Token))
 	if g := a.cfg.Extension; g != nil {
 		g.Register(mux)
 		config.Authorize = g.Authorize
@@ -48,8 +48,26 @@ func (a *API) secretOf(id string) (hash []byte, ok bool) {
 	if a.cfg.Token == "" {
 		return nil, false
 	}
-	token := wire.TokenHash([]byte(a.cfg.Token))
-	return token[:], true
+	return a.secret[:], true
+}
+
+// prove checks that a peer knows a secret of secretOf, and keeps which one.
+func (a *API) prove(c *wire.Conn, h *wire.Hello) error {
+	var proved keyring.Digest
+	err := wire.VerifyTokens(func(id string) ([]byte, bool) {
+		hash, ok := a.secretOf(id)
+		copy(proved[:], hash)
+		return hash, ok
+	})(c, h)
+	if err != nil {
+		return err
+	}
+	a.proofs.Store(c, proved)
+	go func() {
+		<-c.Done()
+		a.proofs.Delete(c)
+	}()
+	return nil
 }
 
 // required reports whether clients have to prove something.
@@ -74,28 +92,29 @@ func (a *API) judge(c *wire.Conn, h *wire.Hello) error {
 	case a.open() && (h.Auth == nil || extension == nil):
 		return nil
 	case h.Auth != nil && !a.open(), a.required() && extension == nil:
-		return a.token(c, h)
+		return a.prove(c, h)
 	case !a.required() && h.Auth == nil:
 		return nil
 	}
 	return err
 }
 
-// grant returns what the peer of a connection may do. It is found again for each use, so that a
-// removed key ends.
+// grant returns what the peer of a connection may do, or nil if its key has been removed, has
+// expired, or has another secret by now.
 func (a *API) grant(c *wire.Conn) *keyring.Grant {
-	who, ok := c.Identity().(wire.Identity)
-	if !ok || who.Scheme != "token" {
+	proved, ok := a.proofs.Load(c)
+	if !ok {
 		return a.anyone // of the extension, or one that proves nothing where nothing is required
 	}
-	if g, _, ok := a.cfg.Keys.Named(who.Name); ok {
-		g.Use()
-		return g
+	if a.cfg.Token != "" && proved == a.secret {
+		return a.operator
 	}
-	if a.cfg.Token == "" {
+	g, digest, ok := a.cfg.Keys.Named(c.Identity().(wire.Identity).Name)
+	if !ok || proved != digest {
 		return nil
 	}
-	return a.operator
+	g.Use()
+	return g
 }
 
 // errEnded refuses what is served for a key that has been removed or has expired.

@@ -73,8 +73,9 @@ type Config struct {
 type API struct {
 	cfg              Config
 	large            *budget.Budget
-	token            func(*wire.Conn, *wire.Hello) error // checks a key, or the token
 	anyone, operator *keyring.Grant
+	secret           keyring.Digest // of Config.Token
+	proofs           sync.Map       // *wire.Conn: keyring.Digest, of the secret that it has proved
 	server           wire.Server
 	counts           counts
 
