@@ -12,6 +12,7 @@ import (
 
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/events"
 	"paddock/internal/platform/journal"
 )
 
@@ -94,9 +95,10 @@ func removeUnfinished(dir string) error {
 }
 
 // Restore makes a data directory of a backup, for a platform on its own, also of the backup of a
-// node of a cluster. The directory must have no journal, and for a backup with secrets none of
-// these. The error wraps ErrNoBackup if r is not a whole backup; nothing is
-// left then.
+// node of a cluster. Cursors up to the backup stay valid, later ones stand for its end, and new
+// events have other cursors and ids than those that came after the backup. The directory must have
+// no journal, and for a backup with secrets none of these. The error wraps ErrNoBackup if r is not
+// a whole backup; nothing is left then.
 func Restore(r io.Reader, dir string) (err error) {
 	to := JournalDir(dir)
 	if _, err := os.Stat(to); err == nil {
@@ -112,23 +114,34 @@ func Restore(r io.Reader, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
-	node := false
-	if err := unpack(r, unfinished, func(j *journal.Disk) error {
-		id, err := attached(j)
-		node = id != ""
-		return err
-	}); err != nil {
+	if err := unpack(r, unfinished, func(*journal.Disk) error { return nil }); err != nil {
 		return err
 	}
-	if node {
-		if err := change(unfinished, detach); err != nil {
-			return err
-		}
+	if err := change(unfinished, beginAnew); err != nil {
+		return err
 	}
 	if err := restoreSecrets(unfinished, dir); err != nil {
 		return err
 	}
-	return os.Rename(JournalDir(unfinished), to)
+	return errors.Join(os.Rename(JournalDir(unfinished), to), deliver.SyncDir(dir))
+}
+
+// beginAnew makes a restored journal that of a platform on its own, whose clients may know events
+// that the journal has not.
+func beginAnew(j *journal.Disk) error {
+	if id, err := attached(j); err != nil {
+		return err
+	} else if id != "" {
+		if err := detach(j); err != nil {
+			return err
+		}
+	}
+	committed := j.Committed()
+	values, err := events.Lose(j, committed.Next()-1)
+	if err != nil {
+		return err
+	}
+	return j.Put(values...)
 }
 
 // unpack makes a data directory of a whole backup, durably, and calls f with its journal.

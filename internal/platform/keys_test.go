@@ -660,6 +660,7 @@ func TestAudit(t *testing.T) {
 	const empty = `{"type":"FeatureCollection","features":[]}`
 	g.must(editor, http.MethodPut, "v1/sets/east", empty)
 	g.must(editor, http.MethodPut, "v1/sets/east", empty) // nothing changes
+	g.must(editor, http.MethodPost, "fence/east/add", `{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`)
 	g.must(editor, http.MethodPut, "v1/sets/east/policy", `"raw"`)
 	g.must(editor, http.MethodPut, "v1/rules/r", `{"set":"east","detect":["enter"]}`)
 	g.http(editor, http.MethodPut, "v1/rules/bad", `{"set":"east","detect":["nothing"]}`)
@@ -688,7 +689,7 @@ func TestAudit(t *testing.T) {
 	}
 	want := []string{
 		"first start key.add administrator ", "administrator key.add editor ",
-		"editor set.put east ", "editor set.put east ", "editor policy.put east ", "editor rule.put r ", "editor rule.delete r ",
+		"editor set.put east ", "editor set.put east ", "editor fence.add east ", "editor policy.put east ", "editor rule.put r ", "editor rule.delete r ",
 		"administrator key.delete editor ",
 	}
 	if !slices.Equal(got, want) {

@@ -350,7 +350,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Basemap: ground.WithAttribution(p.cfg.Dashboard.Attribution), Runs: lab,
 		Backup:  backup,
 		Catalog: p.catalog, Book: p.book, Files: p.setFiles(), Pipeline: p.pipeline, Log: p.events, History: p.history, Erased: p.tellErased, Hooks: p.hooks, Sinks: p.sinks,
-		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Settle: p.pipeline.Settle, May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(optional...), ground.Origin()), Manual: manual.New(),
+		Gofence: gofence.New(p.catalog, gofence.Options{Logger: p.log, Change: httpapi.ChangeSets(p.pipeline, p.audit), May: httpapi.MayUseSet}), UI: ui.AllowTiles(ui.Handler(optional...), ground.Origin()), Manual: manual.New(),
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"paddock/internal/platform"
 	"paddock/internal/platform/position"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
@@ -128,6 +130,49 @@ func TestTheStateSurvives(t *testing.T) {
 		t.Errorf("%d events after the restart: %s", len(more), strings.Join(more, "\n"))
 	}
 	r.stop()
+}
+
+// A platform that goes on from a backup tells its events as new ones, although the
+// first platform has told as many: to a subscriber that knows those, too, and with other ids.
+func TestEventsAfterRestore(t *testing.T) {
+	r := startHooks(t, t.TempDir(), nil)
+	r.pairs("v", 1)
+	_, early := r.eventsAfter("&limit=1")
+	backup := r.backup("")
+	r.pairs("v", 2)
+	known, late := r.eventsAfter("")
+	r.stop()
+	if len(known) != 6 {
+		t.Fatalf("%d events", len(known))
+	}
+
+	restored := t.TempDir()
+	if err := platform.Restore(strings.NewReader(backup), restored); err != nil {
+		t.Fatal(err)
+	}
+	r = startHooks(t, restored, nil)
+	defer r.stop()
+	r.pairs("v", 3)
+	all, _ := r.eventsAfter("")
+	if len(all) != 8 || !slices.Equal(all[:2], known[:2]) {
+		t.Fatalf("%s", strings.Join(all, "\n"))
+	}
+	for cursor, want := range map[string][]string{early: all[1:], late: all[2:]} {
+		if got, _ := r.eventsAfter("&cursor=" + cursor); !slices.Equal(got, want) {
+			t.Errorf("behind %s:\n%s\nwant\n%s", cursor, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	ids := map[string]bool{}
+	for _, text := range append(known[2:], all...) {
+		var event struct{ Source, ID string }
+		if err := json.Unmarshal([]byte(text), &event); err != nil {
+			t.Fatal(err)
+		}
+		if ids[event.Source+event.ID] {
+			t.Errorf("two events are %s of %s", event.ID, event.Source)
+		}
+		ids[event.Source+event.ID] = true
+	}
 }
 
 // eventsAfter returns past events, and the cursor behind them.

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 
+	"paddock/internal/platform/ingest"
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/process/keyring"
 )
@@ -16,6 +18,23 @@ const (
 func (a *API) audited(r *http.Request, action, object string, change func() error) error {
 	g := keyring.From(r.Context())
 	return a.cfg.Audit.Record(audit.Entry{By: g.Name(), From: r.RemoteAddr, Action: action, Object: object}, change)
+}
+
+// ChangeSets returns the Change of [gofence.Options], by which fences are added as those of /v1 are:
+// with an entry in the audit, and not while the journal takes no changes.
+func ChangeSets(p *ingest.Pipeline, log *audit.Log) func(r *http.Request, set string, change func() error) error {
+	return func(r *http.Request, set string, change func() error) error {
+		if reason := p.Refusing(); reason != "" {
+			return errors.New(reason)
+		}
+		by := keyring.From(r.Context()).Name()
+		return log.Record(audit.Entry{By: by, From: r.RemoteAddr, Action: "fence.add", Object: set}, func() error {
+			if err := change(); err != nil {
+				return err
+			}
+			return p.Settle()
+		})
+	}
 }
 
 // getAudit lists changes, the newest first.

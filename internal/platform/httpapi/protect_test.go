@@ -106,3 +106,22 @@ func TestPathsAndMethods(t *testing.T) {
 		t.Errorf("profiles without being asked to: %d", r.status)
 	}
 }
+
+// While nothing can be stored, a fence of a gofence client is refused and not in use: its sender
+// will add it again.
+func TestOriginalWhileNothingIsStored(t *testing.T) {
+	tw := newTown(t, options{config: func(c *Config) {
+		c.Gofence = gofence.New(c.Catalog, gofence.Options{Change: ChangeSets(c.Pipeline, nil)})
+	}})
+	const feature = `{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
+	set, _ := tw.catalog.Get("far")
+	for _, c := range []struct {
+		reason         string
+		status, fences int
+	}{{"the disk is full", http.StatusServiceUnavailable, 1}, {"", http.StatusOK, 2}} {
+		tw.api.cfg.Pipeline.Refuse(c.reason)
+		if r := tw.post("/fence/far/add", feature); r.status != c.status || !strings.Contains(string(r.body), c.reason) || set.Snapshot().Len() != c.fences {
+			t.Errorf("%q: %d %s; %d fences", c.reason, r.status, r.body, set.Snapshot().Len())
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"paddock/fence"
 	"paddock/fence/geojson"
 )
 
@@ -35,16 +36,22 @@ func (h *Handler) add(w http.ResponseWriter, r *http.Request, ps httprouter.Para
 		refuse(w, badRequest("Error adding feature "+unknownFence(name)))
 		return
 	}
-	key, snap, err := set.Add(f)
-	if _, refused := errors.AsType[*geojson.RefusedError](err); refused {
-		h.refuseFeature(w, name, err)
+	var key string
+	var snap *fence.Snapshot
+	var bad error // the fence, not the change
+	err = h.change(r, name, func() error {
+		key, snap, bad = set.Add(f)
+		return bad
+	})
+	if _, refused := errors.AsType[*geojson.RefusedError](bad); refused {
+		h.refuseFeature(w, name, bad)
+		return
+	}
+	if bad != nil {
+		refuse(w, badRequest("Error adding feature "+bad.Error()))
 		return
 	}
 	if err != nil {
-		refuse(w, badRequest("Error adding feature "+err.Error()))
-		return
-	}
-	if err := h.settle(); err != nil {
 		refuse(w, &refusal{http.StatusServiceUnavailable, "Error adding feature " + err.Error()})
 		return
 	}

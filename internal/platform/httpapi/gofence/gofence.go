@@ -38,9 +38,9 @@ type Options struct {
 	Profile bool         // also serve /debug/pprof/, for GET and POST
 	Logger  *slog.Logger // nil discards
 
-	// Settle is called after a change, and returns once it is durable. Nil: a change ends with the
-	// process.
-	Settle func() error
+	// Change calls change, which changes a set for a request, unless it refuses that, and returns
+	// once the change is durable. Nil: a change ends with the process.
+	Change func(r *http.Request, set string, change func() error) error
 
 	// May reports whether the sender of a request may look up points in a set, or change it. Nil:
 	// always.
@@ -56,7 +56,7 @@ type Handler struct {
 	router  *httprouter.Router
 	serving atomic.Pointer[serving]
 	bodies  *budget.Budget
-	settle  func() error
+	change  func(r *http.Request, set string, change func() error) error
 	may     func(r *http.Request, set string, change bool) bool
 	log     *slog.Logger
 }
@@ -73,8 +73,8 @@ var _ http.Handler = (*Handler)(nil)
 // New returns a handler that answers from c.
 func New(c *fence.Catalog, o Options) *Handler {
 	h := &Handler{router: httprouter.New(), log: o.Logger, bodies: budget.New(cmp.Or(o.MaxBodies, maxBodies))}
-	if h.settle = o.Settle; h.settle == nil {
-		h.settle = func() error { return nil }
+	if h.change = o.Change; h.change == nil {
+		h.change = func(_ *http.Request, _ string, change func() error) error { return change() }
 	}
 	if h.may = o.May; h.may == nil {
 		h.may = func(*http.Request, string, bool) bool { return true }
