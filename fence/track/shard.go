@@ -85,6 +85,9 @@ func (s *Shard) Silent() int { return s.silent }
 // not go back: a now before an earlier one changes nothing.
 func (s *Shard) Advance(now Millis) { s.now = max(s.now, now) }
 
+// Now returns the time, which Advance has moved on.
+func (s *Shard) Now() Millis { return s.now }
+
 // Due returns the time of the next deadline: of silence, of a pending change, of a fix that waits
 // for older ones, of dwelling, or of a schedule. Step does the work from then on. ok is false if
 // there is none.

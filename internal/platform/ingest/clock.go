@@ -8,18 +8,19 @@ import (
 	"paddock/fence/track"
 )
 
-// maxStep is the largest step of the system's clock that the time of the fold follows.
-const maxStep track.Millis = 60_000
+// maxStep is the largest step of the system's clock that the time of the fold follows at once.
+const maxStep = time.Minute
 
 // clock is the time of the fold. It never goes back, and follows the system's clock: small steps at
-// once, steps of more than maxStep not at all, as they would end every silence or none. Then it
-// advances with the monotonic clock until both agree again.
+// once. A step of more than maxStep would end every silence or none, so time goes on without it,
+// and then nears the system's clock slowly: twice or half as fast as that.
 type clock struct {
 	system func() (wall time.Time, passed time.Duration) // passed by the monotonic clock
 	logger *slog.Logger
 
 	mu     sync.Mutex
-	offset track.Millis // of the wall clock to the monotonic one, when they last agreed
+	offset time.Duration // of the time, since 1970, to the monotonic clock
+	passed time.Duration // at the last call
 	last   track.Millis
 	apart  bool
 }
@@ -34,36 +35,44 @@ func newClock(logger *slog.Logger, wall func() time.Time) *clock {
 	begun := time.Now()
 	return &clock{
 		system: func() (time.Time, time.Duration) { return wall(), time.Since(begun) },
-		logger: logger, offset: track.MillisOf(wall()),
+		logger: logger, offset: sinceEpoch(wall()),
 	}
 }
+
+// sinceEpoch returns the time since 1970.
+func sinceEpoch(t time.Time) time.Duration { return time.Duration(t.UnixNano()) }
 
 // now returns the time, which is not before an earlier one.
 func (c *clock) now() track.Millis {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wall, passed := c.system()
-	at, mono := track.MillisOf(wall), track.Millis(passed.Milliseconds())
-	step := at - mono - c.offset
+	since := passed - c.passed
+	c.passed = passed
+	step := sinceEpoch(wall) - passed - c.offset
 	apart := step > maxStep || step < -maxStep
 	switch {
 	case apart && !c.apart:
-		c.logger.Warn("the system's clock was set: the time of events goes on without the step", "step_ms", int64(step))
+		c.logger.Warn("the system's clock differs from the time of events, which nears it slowly: a restart takes over a clock that is ahead", "step_ms", step.Milliseconds())
 	case c.apart && !apart:
 		c.logger.Info("the system's clock agrees with the time of events again")
 	}
 	if c.apart = apart; apart {
-		at = c.offset + mono
-	} else {
-		c.offset = at - mono
+		step = max(min(step, since), -since/2)
 	}
-	c.last = max(c.last, at)
+	c.offset += step
+	c.last = max(c.last, track.Millis((c.offset + passed).Milliseconds()))
 	return c.last
 }
 
-// atLeast makes t a time that has been: later ones are not before it.
+// atLeast makes t a time that has been: later ones are not before it. If the clock is far behind,
+// time goes on from t.
 func (c *clock) atLeast(t track.Millis) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = max(c.last, t)
+	_, passed := c.system()
+	if at := time.Duration(t) * time.Millisecond; at > c.offset+passed+maxStep {
+		c.offset = at - passed
+	}
 }

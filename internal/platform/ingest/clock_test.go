@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"paddock/fence"
 	"paddock/fence/track"
+	"paddock/internal/platform/journal"
 )
 
 // The time follows small steps of the system's clock and ignores large ones, and never goes back.
@@ -12,7 +14,7 @@ func TestClock(t *testing.T) {
 	begun := time.Unix(1_700_000_000, 0)
 	var s struct{ mono, step time.Duration } // passed, and by which the wall clock was set
 	c := newClock(nil, nil)
-	c.offset = track.MillisOf(begun)
+	c.offset = sinceEpoch(begun)
 	c.system = func() (time.Time, time.Duration) { return begun.Add(s.mono + s.step), s.mono }
 	at := func(want time.Duration) {
 		t.Helper()
@@ -29,14 +31,69 @@ func TestClock(t *testing.T) {
 	at(11 * time.Second)
 	s.mono = 8 * time.Second
 	at(13 * time.Second)
-	s.step = -time.Hour // large ones are not
+	s.step = -time.Hour // after a large one time goes on, half as fast until both agree
 	at(13 * time.Second)
-	s.mono = 20 * time.Second
-	at(25 * time.Second)
-	s.step = time.Hour
-	at(25 * time.Second)
-	s.step, s.mono = 6*time.Second, 30*time.Second // both agree again
-	at(36 * time.Second)
+	s.mono = 28 * time.Second
+	at(23 * time.Second)
+	s.step = time.Hour // or twice as fast
+	at(23 * time.Second)
+	s.mono = 38 * time.Second
+	at(43 * time.Second)
+	s.step, s.mono = 6*time.Second, 40*time.Second // both agree again
+	at(46 * time.Second)
 	c.atLeast(track.MillisOf(begun.Add(50 * time.Second))) // of a record that was restored
 	at(50 * time.Second)
+	s.mono = 45 * time.Second
+	at(51 * time.Second)
+	c.atLeast(track.MillisOf(begun.Add(time.Hour))) // time does not wait an hour for the clock
+	s.mono = 55 * time.Second
+	at(time.Hour + 5*time.Second)
+}
+
+// However often the clock is read, time nears the system's clock, and agrees with it in the end.
+func TestClockNears(t *testing.T) {
+	for _, step := range []time.Duration{-2 * time.Hour, 2 * time.Hour} {
+		begun := time.Unix(1_700_000_000, 0)
+		passed := time.Duration(0)
+		c := newClock(nil, nil)
+		c.offset = sinceEpoch(begun)
+		c.system = func() (time.Time, time.Duration) { return begun.Add(passed + step), passed }
+		last := c.now()
+		for c.apart && passed < 5*time.Hour {
+			passed += time.Millisecond
+			next := c.now()
+			if d := next - last; c.apart && (d < 0 || d > 2) {
+				t.Fatalf("by %d ms in one", d)
+			}
+			last = next
+		}
+		if want := track.MillisOf(begun.Add(passed + step)); c.apart || max(want-last, last-want) > 60_000 {
+			t.Errorf("a step of %v: %v after %v", step, last.Time(), passed)
+		}
+	}
+}
+
+// After a restart with a clock that is behind, time goes on from that of the state.
+func TestClockBehindTheState(t *testing.T) {
+	log := journal.NewMemory()
+	p, _ := openOn(t, Config{}, log, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+	p.Start(&published{})
+	submit(t, p, fixes("v", 1, 1))
+	crashed := log.Clone()
+	p.Close(t.Context())
+	_, last := p.Applied()
+	for name, log := range map[string]journal.Journal{"after an end": log, "after a crash": crashed} {
+		behind := -2 * time.Hour
+		p, _ := openOn(t, Config{Now: func() time.Time { return time.Now().Add(behind) }}, log, nil)
+		if now := p.clock.now(); now < last || now > last+60_000 {
+			t.Errorf("%s: %v, %v is known", name, now.Time(), last.Time())
+		}
+		_, passed := p.clock.system()
+		p.clock.system = func() (time.Time, time.Duration) {
+			return time.Now().Add(behind).Add(time.Minute), passed + time.Minute
+		}
+		if now := p.clock.now(); now < last+20_000 {
+			t.Errorf("%s: time stands still for two hours", name)
+		}
+	}
 }

@@ -339,7 +339,7 @@ func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
 		}
 		return err
 	}
-	if err := p.enter(&request{pending: pd}); err != nil {
+	if err := p.enter(&request{pending: pd, queued: true}); err != nil {
 		p.room.Release(pd.weight)
 		return err
 	}
@@ -350,7 +350,7 @@ func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
 // postpone lists a batch for a record after Config.Interval, and returns the answer in advance.
 func (p *Pipeline) postpone(pd *pending) (Result, error) {
 	r := pd.result() // before another goroutine writes outcomes: all are accepted
-	if err := p.enter(&request{pending: pd}); err != nil {
+	if err := p.enter(&request{pending: pd, queued: true}); err != nil {
 		p.room.Release(pd.weight)
 		return Result{}, err
 	}

@@ -36,6 +36,7 @@ type Rejection struct {
 type request struct {
 	pending *pending
 	removal *removal    // nil: none
+	queued  bool        // its sender does not wait for its end: no later one of these overtakes it
 	next    int         // position from which on they are not part of a record; belongs to the turn
 	taken   atomic.Bool // none is left
 }

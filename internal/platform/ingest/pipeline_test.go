@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -510,6 +511,78 @@ func TestTicks(t *testing.T) {
 			t.Errorf("%d objects, %d silent", all, silent)
 		}
 	})
+}
+
+// While nothing can be stored, work that is due waits, without a busy loop, and does not delay the
+// end.
+func TestDueWhileNothingIsStored(t *testing.T) {
+	for _, room := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			pub := &published{}
+			p, _ := newPipeline(t, pub, Config{Track: track.Options{TTL: time.Minute}})
+			q := fix("v", 1)
+			q.Arrived = track.MillisOf(time.Now())
+			q.Time = q.Arrived
+			submit(t, p, &Batch{Positions: []track.Position{q}})
+			p.Refuse("the disk is full")
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if n := pub.count(); n > 0 {
+				t.Errorf("%d events", n)
+			}
+			if room {
+				p.Refuse("")
+				time.Sleep(tick)
+				synctest.Wait()
+				if got, want := pub.texts(t), []string{"exit zone/a v ttl"}; !slices.Equal(got, want) {
+					t.Errorf("%q, want %q", got, want)
+				}
+			}
+			closing := time.Now()
+			p.Close(t.Context())
+			if d := time.Since(closing); d > tick {
+				t.Errorf("the end took %v", d)
+			}
+		})
+	}
+}
+
+// A batch of many records is not overtaken by the next ones of its sender, which has not waited for
+// its end. Senders that wait are not held up meanwhile.
+func TestLongBatchIsNotOvertaken(t *testing.T) {
+	pub := &published{}
+	p, _ := newPipeline(t, pub, Config{})
+	type end struct {
+		id   string
+		late int
+	}
+	ends := make(chan end, 4)
+	p.turn <- struct{}{} // no record is made
+	first := 1
+	for _, n := range []int{2*maxPart + 1, 1, maxPart} {
+		if err := p.TrySubmit(fixes("v", first, n), func(r Result) { ends <- end{"v", r.Late} }); err != nil {
+			t.Fatal(err)
+		}
+		first += n
+	}
+	done := make(chan struct{})
+	waits := p.newPending(fixes("w", 1, 1), func(*pending) { ends <- end{"w", 0}; close(done) })
+	if !p.room.TryAcquire(waits.weight) {
+		t.Fatal("no room")
+	}
+	go func() { _ = p.do(&request{pending: waits}, done) }() // as Submit
+	for p.Waiting() < first {
+		runtime.Gosched()
+	}
+	<-p.turn
+	if e := <-ends; e.id != "w" {
+		t.Error("another sender had to wait for the whole batch")
+	}
+	for range 3 {
+		if e := <-ends; e.late > 0 {
+			t.Errorf("%d positions of %s are late", e.late, e.id)
+		}
+	}
 }
 
 // overlapping returns n fences that all hold the unit square of longitude and latitude.

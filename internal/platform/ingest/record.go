@@ -123,9 +123,9 @@ func (p *Pipeline) take(steps int) *record {
 }
 
 // busy reports whether a partition has work to do without further input, which a replica leaves to
-// the records of the leader.
+// the records of the leader. While nothing can be stored, there is none.
 func (p *Pipeline) busy(at track.Millis) bool {
-	return p.Role() == Leader && slices.ContainsFunc(p.partitions[:], func(t *partition) bool { return t.isDue(at) })
+	return p.Role() == Leader && p.Refusing() == "" && slices.ContainsFunc(p.partitions[:], func(t *partition) bool { return t.isDue(at) })
 }
 
 // takeRequests takes requests into a record, and returns their number.
@@ -133,14 +133,20 @@ func (p *Pipeline) takeRequests(r *record) (taken int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rest := p.waiting[:0]
+	behind := false // a batch of which a rest is left: later ones may be of the same sender
 	for i, q := range p.waiting {
 		if r.count >= maxRecord {
 			rest = append(rest, p.waiting[i:]...)
 			break
 		}
+		if behind && q.queued {
+			rest = append(rest, q)
+			continue
+		}
 		taken++
 		if !r.takeFrom(q) {
 			rest = append(rest, q)
+			behind = behind || q.queued
 		}
 	}
 	clear(p.waiting[len(rest):])
@@ -220,7 +226,7 @@ func (p *Pipeline) run() {
 		if p.Role() == Leader {
 			p.turn <- struct{}{}
 			steps := recordSteps
-			if congested || p.Refusing() != "" || !p.busy(p.clock.now()) {
+			if congested || !p.busy(p.clock.now()) {
 				steps = 0
 			}
 			p.makeRecord(steps)

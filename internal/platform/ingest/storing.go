@@ -250,6 +250,9 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	if err := errors.Join(failures[:]...); err != nil {
 		return err
 	}
+	for _, t := range p.partitions {
+		p.clock.atLeast(t.Now())
+	}
 	p.beginSeveral(slices.Max(next[:]) - 1)
 	from := newest + 1
 	for _, n := range next {
