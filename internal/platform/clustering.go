@@ -333,16 +333,27 @@ func (p *Platform) asker() busapi.Asker {
 		return nil
 	}
 	return func(ctx context.Context, request []byte) (answer []byte, elsewhere bool, err error) {
-		if p.pipeline.Role() == ingest.Leader {
-			return nil, false, nil
+		for p.pipeline.Role() != ingest.Leader {
+			answer, err = m.node.Ask(ctx, rulesKind, request)
+			if !errors.Is(err, cluster.ErrHere) {
+				return answer, true, err
+			}
+			select {
+			case <-ctx.Done():
+				return nil, true, err
+			case <-time.After(becomingPause): // it says so a moment before it makes changes
+			}
 		}
-		answer, err = m.node.Ask(ctx, rulesKind, request)
-		return answer, true, err
+		return nil, false, nil
 	}
 }
 
-// rulesKind is the kind of requests about rules between nodes.
-const rulesKind = "rules"
+const (
+	// rulesKind is the kind of requests about rules between nodes.
+	rulesKind = "rules"
+	// becomingPause is the time between two looks whether this node has become the leader.
+	becomingPause = 10 * time.Millisecond
+)
 
 // leader returns what tells which node makes changes, or nil where there is one node.
 func (p *Platform) leader() func() (url string, here bool) {

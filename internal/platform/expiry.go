@@ -34,10 +34,13 @@ func (p *Platform) expireFences(ctx context.Context) error {
 	}
 }
 
-// now returns the time by which fences end.
+// now returns the time by which fences end: in a cluster that of its servers.
 func (p *Platform) now() time.Time {
-	if p.opts.Now != nil {
+	switch {
+	case p.opts.Now != nil:
 		return p.opts.Now()
+	case p.member != nil && p.member.node != nil:
+		return p.member.node.Now()
 	}
 	return time.Now()
 }

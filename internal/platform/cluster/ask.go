@@ -13,17 +13,26 @@ import (
 	"paddock/internal/platform/ingest"
 )
 
-// errNoLeader: no node answers as the leader.
-var errNoLeader = errors.New("the cluster has no leader at present: try again")
+var (
+	// ErrHere: this node is the leader, or is becoming it.
+	ErrHere = errors.New("this node is the leader")
+	// errNoLeader: no node answers as the leader.
+	errNoLeader = errors.New("the cluster has no leader at present: try again")
+)
 
 // subject returns the subject of requests of a kind to a node.
 func (n *Node) subject(kind, id string) string { return n.o.Prefix + "." + kind + "." + id }
 
 // Ask passes a request to the leader, once there is one, and returns its answer. It is sent once:
-// if the answer is lost, it is not known whether the leader has acted on it.
+// if the answer is lost, it is not known whether the leader has acted on it. The error is ErrHere if
+// this node is the leader: it does not pass requests to itself.
 func (n *Node) Ask(ctx context.Context, kind string, request []byte) ([]byte, error) {
 	for {
-		if leader, ok := n.Leader(); ok {
+		leader, ok := n.Leader()
+		switch {
+		case ok && leader.ID == n.id:
+			return nil, ErrHere
+		case ok:
 			return n.request(ctx, kind, leader.ID, "", request)
 		}
 		select {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,8 @@ const (
 	// one.
 	clockEvery   = 10 * time.Second
 	clockTimeout = 2 * time.Second
+	// clockPatience bounds the wait for the first answer, longer than the servers elect a leader.
+	clockPatience = 15 * time.Second
 	// clockApart is the difference that is logged.
 	clockApart = time.Second
 )
@@ -36,6 +39,25 @@ func (c *clock) now() time.Time {
 	}
 	return time.Now()
 }
+
+// begin looks at the clock of the servers until they have answered once.
+func (c *clock) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, clockPatience)
+	defer cancel()
+	for {
+		if c.look(ctx); c.last.Load() != nil {
+			return nil
+		}
+		select {
+		case <-time.After(clockTimeout / 10):
+		case <-ctx.Done():
+			return errClock
+		}
+	}
+}
+
+// errClock: positions would get the time of this node, which may be wrong.
+var errClock = errors.New("the servers of the cluster do not tell their time: is there a leader of the stream?")
 
 // follow looks at the clock of the servers until ctx ends.
 func (c *clock) follow(ctx context.Context) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -31,5 +32,28 @@ func TestClock(t *testing.T) {
 		if got, high := c.now(), time.Now().Add(step.want); got.Before(low) || got.After(high) {
 			t.Errorf("%v: %v, want from %v to %v", step, got, low, high)
 		}
+	}
+}
+
+// A node waits for the time of the servers, which elect a leader maybe, and does not begin without.
+func TestClockBegins(t *testing.T) {
+	for _, c := range []struct {
+		failures int
+		ok       bool
+	}{{0, true}, {5, true}, {1000, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			clock := clock{logger: slog.New(slog.DiscardHandler), measure: func(ctx context.Context) (time.Duration, time.Duration, error) {
+				if asked++; asked <= c.failures {
+					<-ctx.Done()
+					return 0, 0, ctx.Err()
+				}
+				return time.Hour, 0, nil
+			}}
+			err := clock.begin(t.Context())
+			if (err == nil) != c.ok || c.ok && time.Until(clock.now()) != time.Hour {
+				t.Errorf("%d failures: %v, %v ahead", c.failures, err, time.Until(clock.now()))
+			}
+		})
 	}
 }

@@ -96,7 +96,9 @@ func Join(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{o: o, begun: time.Now(), id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), caught: make(chan struct{}), role: Starting}
 	n.election = newElection(n.id)
 	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
-	n.clock.look(ctx)
+	if err := n.clock.begin(ctx); err != nil {
+		return nil, err
+	}
 	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
 	place, err := PlaceOf(o.Own)
 	n.applied.Store(&place)

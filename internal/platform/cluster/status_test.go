@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -76,5 +77,14 @@ func TestHandOver(t *testing.T) {
 	}
 	if err := n.HandOver(); err == nil {
 		t.Error("the other node is silent")
+	}
+}
+
+// A leader does not pass requests to itself.
+func TestAskHere(t *testing.T) {
+	n := &Node{id: "me", election: newElection("me")}
+	n.election.hear(Beat{ID: "me", Role: Leader})
+	if _, err := n.Ask(t.Context(), "any", nil); !errors.Is(err, ErrHere) {
+		t.Error(err)
 	}
 }
