@@ -40,13 +40,20 @@ type Store interface {
 	Save(text []byte) error
 }
 
+// lookEvery is the longest time until the ring looks whether a key has expired: the clock may be
+// set, and a timer stands still while the machine is suspended.
+const lookEvery = time.Minute
+
 // Ring holds keys. It is safe for concurrent use. A nil ring has no keys.
 type Ring struct {
 	store Store
+	clock func() time.Time // of which the wall time counts
 	state atomic.Pointer[state]
 
 	mu      sync.Mutex // held while keys change
 	changed []func()
+	looks   *time.Timer // calls look
+	closed  bool
 }
 
 // state is the keys at one time. It never changes.
@@ -64,16 +71,16 @@ func (r *Ring) now() *state {
 }
 
 type entry struct {
-	key    Key
-	filed  bool // of the configuration file
-	grant  *Grant
-	expiry *time.Timer // nil: none
+	key   Key
+	filed bool // of the configuration file
+	grant *Grant
 }
 
 // Open returns a ring with the keys of a store. Without a store added keys end with the process.
 func Open(s Store) (*Ring, error) {
-	r := &Ring{store: s}
+	r := &Ring{store: s, clock: time.Now}
 	r.state.Store(&state{keys: map[string]*entry{}, byDigest: map[Digest]*entry{}})
+	r.looks = time.AfterFunc(lookEvery, r.look)
 	if s == nil {
 		return r, nil
 	}
@@ -111,41 +118,68 @@ func (r *Ring) Reload() error {
 		case old != nil && (old.filed || reflect.DeepEqual(old.key, k)):
 			next[k.Name] = old
 		default:
-			next[k.Name] = r.newEntry(k, false)
+			next[k.Name] = newEntry(k, false)
 		}
 	}
 	r.publish(next)
 	return nil
 }
 
-// newEntry returns an entry whose grant ends when the key expires.
-func (r *Ring) newEntry(k Key, filed bool) *entry {
-	e := &entry{key: k, filed: filed, grant: newGrant(&k)}
-	switch left := time.Until(k.Expires); {
-	case k.Expires.IsZero():
-	case left <= 0:
-		e.grant.end()
-	default:
-		e.expiry = time.AfterFunc(left, func() {
-			e.grant.end()
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.tell()
-		})
-	}
-	return e
+// newEntry returns an entry of a key.
+func newEntry(k Key, filed bool) *entry {
+	k.Expires = k.Expires.Round(0) // the wall time alone
+	return &entry{k, filed, newGrant(&k)}
 }
 
-func (e *entry) end() {
-	e.grant.end()
-	if e.expiry != nil {
-		e.expiry.Stop()
+// valid reports whether an entry may be used now.
+func (r *Ring) valid(e *entry) bool {
+	return !e.grant.HasEnded() && (e.key.Expires.IsZero() || r.clock().Before(e.key.Expires))
+}
+
+// look ends the grants of keys that have expired, and gives another one to a key whose end is still
+// to come after all, since the clock was set back.
+func (r *Ring) look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keys := maps.Clone(r.state.Load().keys)
+	if !r.closed && r.judge(keys) {
+		r.publish(keys)
 	}
+}
+
+// judge does so for entries that are not published yet, and has the ring look again in time. It
+// reports whether a key has expired or is valid again. The caller holds mu, or has made the ring.
+func (r *Ring) judge(keys map[string]*entry) (changed bool) {
+	now, again, ends := r.clock(), lookEvery, false
+	for name, e := range keys {
+		if e.key.Expires.IsZero() {
+			continue
+		}
+		ends = true
+		left := e.key.Expires.Sub(now)
+		if left > 0 {
+			again = min(again, left)
+		}
+		switch ended := e.grant.HasEnded(); {
+		case left <= 0 && !ended:
+			e.grant.end()
+			changed = true
+		case left > 0 && ended:
+			keys[name] = newEntry(e.key, e.filed)
+			keys[name].grant.used.Store(e.grant.used.Load())
+			changed = true
+		}
+	}
+	if ends {
+		r.looks.Reset(again)
+	}
+	return changed
 }
 
 // publish makes entries the present ones, and ends the grants of the others. The caller holds mu,
 // or has made the ring.
 func (r *Ring) publish(keys map[string]*entry) {
+	r.judge(keys)
 	next := &state{keys: keys, byDigest: make(map[Digest]*entry, len(keys))}
 	for _, e := range keys {
 		next.byDigest[e.key.SHA256] = e
@@ -153,7 +187,7 @@ func (r *Ring) publish(keys map[string]*entry) {
 	last := r.state.Swap(next)
 	for name, e := range last.keys {
 		if keys[name] != e {
-			e.end()
+			e.grant.end()
 		}
 	}
 	r.tell()
@@ -178,8 +212,10 @@ func (r *Ring) OnChange(f func()) {
 func (r *Ring) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.closed = true
+	r.looks.Stop()
 	for _, e := range r.state.Load().keys {
-		e.end()
+		e.grant.end()
 	}
 }
 
@@ -187,7 +223,7 @@ func (r *Ring) Close() {
 func (r *Ring) Find(secret string) *Grant {
 	digest := DigestOf(secret)
 	e := r.now().byDigest[digest]
-	if e == nil || subtle.ConstantTimeCompare(digest[:], e.key.SHA256[:]) != 1 || e.grant.HasEnded() {
+	if e == nil || subtle.ConstantTimeCompare(digest[:], e.key.SHA256[:]) != 1 || !r.valid(e) {
 		return nil
 	}
 	e.grant.Use()
@@ -198,7 +234,7 @@ func (r *Ring) Find(secret string) *Grant {
 // there is none or it has expired.
 func (r *Ring) Named(name string) (g *Grant, secret Digest, ok bool) {
 	e := r.now().keys[name]
-	if e == nil || e.grant.HasEnded() {
+	if e == nil || !r.valid(e) {
 		return nil, Digest{}, false
 	}
 	return e.grant, e.key.SHA256, true
@@ -219,7 +255,7 @@ type Listed struct {
 func (r *Ring) List() []Listed {
 	var all []Listed
 	for _, e := range r.now().keys {
-		all = append(all, listed(e))
+		all = append(all, r.listed(e))
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
 	return all
@@ -231,11 +267,11 @@ func (r *Ring) Get(name string) (Listed, bool) {
 	if e == nil {
 		return Listed{}, false
 	}
-	return listed(e), true
+	return r.listed(e), true
 }
 
-func listed(e *entry) Listed {
-	l := Listed{Key: e.key, File: e.filed, Expired: e.grant.HasEnded()}
+func (r *Ring) listed(e *entry) Listed {
+	l := Listed{Key: e.key, File: e.filed, Expired: !r.valid(e)}
 	if used := e.grant.used.Load(); used != 0 {
 		l.Used = time.Unix(used, 0).UTC()
 	}
@@ -243,11 +279,11 @@ func listed(e *entry) Listed {
 }
 
 // Administrators reports whether a valid key has the verb admin.
-func (r *Ring) Administrators() bool { return administrators(r.now().keys) }
+func (r *Ring) Administrators() bool { return r.administrators(r.now().keys) }
 
-func administrators(keys map[string]*entry) bool {
+func (r *Ring) administrators(keys map[string]*entry) bool {
 	for _, e := range keys {
-		if e.grant.Can(Admin) {
+		if r.valid(e) && e.grant.Can(Admin) {
 			return true
 		}
 	}
@@ -261,7 +297,7 @@ func (r *Ring) Add(k Key) error {
 		if old != nil {
 			return nil, fmt.Errorf("key %q %w: choose another name, or delete it first", k.Name, ErrExists)
 		}
-		return r.newEntry(k, false), nil
+		return newEntry(k, false), nil
 	})
 }
 
@@ -281,7 +317,7 @@ func (r *Ring) Edit(name string, f func(k *Key) error) error {
 		if same(&k, &old.key) {
 			return old, nil
 		}
-		return r.newEntry(k, false), nil
+		return newEntry(k, false), nil
 	})
 }
 
@@ -323,16 +359,13 @@ func (r *Ring) change(name string, f func(old *entry) (*entry, error)) error {
 		err = admit(next, e)
 		next[name] = e
 	}
-	if err == nil && administrators(now.keys) && !administrators(next) {
+	if err == nil && r.administrators(now.keys) && !r.administrators(next) {
 		err = fmt.Errorf("key %q is %w: add another one first", name, ErrLast)
 	}
 	if err == nil {
 		err = r.save(next)
 	}
 	if err != nil {
-		if e != nil {
-			e.end()
-		}
 		return err
 	}
 	r.publish(next)
@@ -383,24 +416,16 @@ func (r *Ring) SetFile(keys []Key) error {
 			next[name] = e
 		}
 	}
-	var made []*entry
-	refuse := func(err error) error {
-		for _, e := range made {
-			e.end()
-		}
-		return err
-	}
 	for _, k := range keys {
 		e := now[k.Name]
 		switch {
 		case next[k.Name] != nil:
-			return refuse(fmt.Errorf("key %q %w: two keys have this name", k.Name, ErrExists))
+			return fmt.Errorf("key %q %w: two keys have this name", k.Name, ErrExists)
 		case e == nil || !e.filed || !same(&e.key, &k):
-			e = r.newEntry(k, true)
-			made = append(made, e)
+			e = newEntry(k, true)
 		}
 		if err := admit(next, e); err != nil {
-			return refuse(fmt.Errorf("key %q: %w", k.Name, err))
+			return fmt.Errorf("key %q: %w", k.Name, err)
 		}
 		next[k.Name] = e
 	}

@@ -138,10 +138,11 @@ func TestExpiry(t *testing.T) {
 		var told atomic.Int32
 		r.OnChange(func() { told.Add(1) })
 		k := key("a", "1", "lookup")
-		k.Expires = time.Now().Add(time.Hour)
+		const left = time.Hour + lookEvery/2
+		k.Expires = time.Now().Add(left)
 		must(t, r.Add(k))
 		g := r.Find("1")
-		time.Sleep(time.Hour - time.Second)
+		time.Sleep(left - time.Second)
 		synctest.Wait()
 		if g.HasEnded() || told.Load() != 1 {
 			t.Errorf("ended early, or told %d times", told.Load())
@@ -161,6 +162,53 @@ func TestExpiry(t *testing.T) {
 			t.Error("valid after its end")
 		}
 	})
+}
+
+// The end of a key is one of the wall clock, which may be set while the key is used. A key that has
+// ended too early is valid again afterwards, with another grant.
+func TestClockIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := open(t, nil)
+		var ahead atomic.Int64
+		r.clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		var told atomic.Int32
+		r.OnChange(func() { told.Add(1) })
+		k := key("a", "1", "admin")
+		k.Expires = time.Now().Add(24 * time.Hour)
+		must(t, r.SetFile([]Key{k}))
+		g := r.Find("1")
+		valid := func(want bool) {
+			t.Helper()
+			_, _, named := r.Named("a")
+			if (r.Find("1") != nil) != want || named != want || r.List()[0].Expired == want || r.Administrators() != want {
+				t.Errorf("found %v, by name %v, %+v", r.Find("1"), named, r.List())
+			}
+		}
+		valid(true)
+
+		ahead.Store(int64(48 * time.Hour))
+		valid(false)
+		time.Sleep(lookEvery)
+		synctest.Wait()
+		if valid(false); !g.HasEnded() || told.Load() != 2 {
+			t.Errorf("still served, or told %d times", told.Load())
+		}
+
+		ahead.Store(0)
+		time.Sleep(lookEvery)
+		synctest.Wait()
+		valid(true)
+		if again := r.Find("1"); again == g || !g.HasEnded() || told.Load() != 3 {
+			t.Errorf("an ended grant is used again, or told %d times", told.Load())
+		}
+
+		r.Close()
+		r.look() // as a timer that has fired just before
+		valid(false)
+	})
+	if end := newEntry(Key{Expires: time.Now()}, true).key.Expires; end != end.Round(0) {
+		t.Errorf("%v is not of the wall clock alone", end)
+	}
 }
 
 // The number of keys is bounded, and so are the pairs of sets and fleets of one.
