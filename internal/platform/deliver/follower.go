@@ -187,10 +187,16 @@ func (f *Follower) look(now time.Time) (ready bool, pause time.Duration, stop bo
 	case !f.c.Enabled || f.s.Disabled != nil:
 		f.drop()
 		return false, time.Hour, f.stopping
-	case f.s.Next.After(now):
+	case f.waits(now):
 		return false, f.s.Next.Sub(now), f.stopping
 	}
 	return true, 0, false
+}
+
+// waits reports whether the pause after a failure goes on. Before the last attempt there is none:
+// the clock was set back. The caller has the lock.
+func (f *Follower) waits(now time.Time) bool {
+	return f.s.Next.After(now) && !f.s.Last.At.After(now)
 }
 
 // drop forgets what was read, so that a pause holds no memory. Run calls it.

@@ -195,7 +195,7 @@ func (f *Follower) Status() Status {
 		s.State, s.Reason = StateDisabled, f.s.Disabled.Reason
 	case !f.c.Enabled:
 		s.State, s.Reason = StateDisabled, "enabled is false"
-	case f.s.Next.After(time.Now()):
+	case f.waits(time.Now()):
 		s.State = StateWaiting
 	}
 	return s

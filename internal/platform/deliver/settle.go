@@ -19,7 +19,8 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 	if len(r.Reason) > maxReason {
 		r.Reason = r.Reason[:maxReason]
 	}
-	now := time.Now()
+	now := begun.Add(time.Since(begun)) // also if the clock was set meanwhile
+	last := f.s.Last
 	f.s.Last = &Attempt{At: instant(begun), Outcome: r.Verdict.String(), Status: r.Status, Reason: r.Reason, Events: len(j.batch.Items), Millis: now.Sub(begun).Milliseconds()}
 	f.remember(*f.s.Last)
 	if r.Verdict == Delivered {
@@ -41,9 +42,7 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 	if r.First {
 		at.Repeat = 1
 	}
-	if f.s.Since.IsZero() {
-		f.s.Since = instant(begun)
-	}
+	f.s.Since = f.failingSince(begun, last)
 	f.s.Failures++
 	f.s.Next = instant(now.Add(f.o.Schedule.wait(f.s.Failures, r.After) + time.Millisecond - 1))
 	if r.Verdict == Refused {
@@ -62,6 +61,18 @@ func (f *Follower) settle(j *job, r Result, begun time.Time) {
 		return
 	}
 	f.save()
+}
+
+// failingSince returns the time of the first failure after the last success, for a failure that has
+// begun now. It is later by what does not count: all but the longest pause between two attempts. So
+// an end is not given up for a time without events or without the process, nor because the clock
+// was set.
+func (f *Follower) failingSince(begun time.Time, last *Attempt) time.Time {
+	if f.s.Since.IsZero() {
+		return instant(begun)
+	}
+	between := begun.Sub(last.At)
+	return f.s.Since.Add(between - min(max(0, between), f.o.Schedule.Longest))
 }
 
 // remember adds an attempt to the recent ones. The caller has the lock.

@@ -15,7 +15,7 @@ import (
 type State struct {
 	Cursor   string    `json:"cursor"`             // the end has taken everything up to it
 	Failures int       `json:"failures,omitempty"` // in a row, which decide the next pause
-	Since    time.Time `json:"since,omitzero"`     // of the first failure after the last success
+	Since    time.Time `json:"since,omitzero"`     // see failingSince; zero: the last attempt was a success
 	Next     time.Time `json:"next,omitzero"`      // of the next attempt, while it waits
 	Disabled *Disabled `json:"disabled,omitempty"` // nil: it is not
 	Last     *Attempt  `json:"last,omitempty"`
