@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -171,53 +170,59 @@ func wholeLines(f *os.File) (int64, error) {
 	return 0, nil
 }
 
-// stamp is the time in the name of an older file.
-const stamp = "20060102T150405.000000Z"
+const (
+	// stamp is the time in the name of an older file.
+	stamp = "20060102T150405.000000Z"
+	unit  = time.Microsecond // of it
+)
 
 // rotate gives the file a name with the time, begins a new one, and removes the oldest.
 func (e *End) rotate() error {
-	before, after := e.parts()
-	older := before + time.Now().UTC().Format(stamp) + after
-	if _, err := os.Lstat(older); err == nil {
-		return fmt.Errorf("%s is there already", older)
+	stamps, err := e.older()
+	if err != nil {
+		return err
 	}
-	if err := os.Rename(e.c.Path, older); err != nil {
+	at := time.Now().UTC()
+	if n := len(stamps); n > 0 && at.Before(stamps[n-1].Add(unit)) { // the clock was set back
+		at = stamps[n-1].Add(unit)
+	}
+	if err := os.Rename(e.c.Path, e.nameOf(at)); err != nil {
 		return err
 	}
 	e.Close()
 	if err := e.open(); err != nil {
 		return err
 	}
-	return e.removeOldest()
+	for ; len(stamps) >= e.c.Keep; stamps = stamps[1:] {
+		if err := os.Remove(e.nameOf(stamps[0])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parts returns what stands before and behind the time in the names of older files.
 func (e *End) parts() (before, after string) {
 	after = filepath.Ext(e.c.Path)
-	return strings.TrimSuffix(e.c.Path, after) + "-", after
+	return strings.TrimSuffix(filepath.Base(e.c.Path), after) + "-", after
 }
 
-func (e *End) removeOldest() error {
+// nameOf returns the name of an older file.
+func (e *End) nameOf(at time.Time) string {
 	before, after := e.parts()
-	entries, err := os.ReadDir(filepath.Dir(e.c.Path))
-	if err != nil {
-		return err
-	}
-	var older []string
+	return filepath.Join(filepath.Dir(e.c.Path), before+at.Format(stamp)+after)
+}
+
+// older returns the times in the names of the older files, in order.
+func (e *End) older() (stamps []time.Time, err error) {
+	before, after := e.parts()
+	entries, err := os.ReadDir(filepath.Dir(e.c.Path)) // by their names
 	for _, entry := range entries {
-		name := filepath.Join(filepath.Dir(e.c.Path), entry.Name())
-		text, ok := strings.CutPrefix(name, before)
-		if text, is := strings.CutSuffix(text, after); ok && is {
-			if _, err := time.Parse(stamp, text); err == nil {
-				older = append(older, name)
-			}
+		text, ok := strings.CutPrefix(entry.Name(), before)
+		text, is := strings.CutSuffix(text, after)
+		if at, err := time.Parse(stamp, text); ok && is && err == nil && at.Format(stamp) == text {
+			stamps = append(stamps, at)
 		}
 	}
-	slices.Sort(older)
-	for ; len(older) > e.c.Keep; older = older[1:] {
-		if err := os.Remove(older[0]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return stamps, err
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/deliver"
@@ -107,6 +108,27 @@ func TestRotates(t *testing.T) {
 		t.Error(got)
 	}
 	if got := strings.Join(older(t, c.Path), " "); got != "56 78 m" {
+		t.Error(got)
+	}
+}
+
+// After the clock was set back a file gets a time behind that of the newest one, so that the oldest
+// goes and not the newest.
+func TestRotatesWithTheClockSetBack(t *testing.T) {
+	c := &Config{Path: filepath.Join(t.TempDir(), "e.ndjson"), MaxBytes: config.Size(line), Keep: 2}
+	e := New(c, false)
+	defer e.Close()
+	ahead := time.Date(2999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
+	if err := os.WriteFile(e.nameOf(ahead), []byte(`{"id":"1"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"2", "3", "4", "5"} {
+		send(t, e, id)
+	}
+	if got := strings.Join(older(t, c.Path), " "); got != "3 4" {
+		t.Error(got)
+	}
+	if got := ids(t, e.nameOf(ahead.Add(3*unit))); got != "4" {
 		t.Error(got)
 	}
 }
