@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"paddock/internal/platform/doors/format"
@@ -21,6 +22,7 @@ const (
 	maxFeed = 32 << 20
 	// maxAskedWait bounds the wait that an answer asks for.
 	maxAskedWait = time.Hour
+	maxRedirects = 10
 )
 
 // feed is what is known of the last answer.
@@ -32,7 +34,7 @@ type feed struct {
 // poll asks for a feed until ctx ends. A vehicle whose time has not changed is late, which is
 // cheap.
 func (s *source) poll(ctx context.Context) {
-	f := &feed{client: &http.Client{Timeout: gtfsTimeout, Transport: &http.Transport{
+	f := &feed{client: &http.Client{Timeout: gtfsTimeout, CheckRedirect: sameServer, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: gtfsTimeout / 2, PingTimeout: gtfsTimeout / 4}, // finds a dead connection
 	}}}
@@ -56,6 +58,18 @@ func (s *source) poll(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// sameServer refuses a redirect to another server, which would get the headers of the settings, and
+// the address with its key as the Referer.
+func sameServer(r *http.Request, via []*http.Request) error {
+	switch from := via[0].URL; {
+	case r.URL.Scheme != from.Scheme || !strings.EqualFold(r.URL.Host, from.Host):
+		return fmt.Errorf("the feed has moved to %s://%.256s: redirects to another server are not followed", r.URL.Scheme, r.URL.Host)
+	case len(via) >= maxRedirects:
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	return nil
 }
 
 // fetch asks once. With an error it returns the wait that the answer asks for, or 0.

@@ -313,6 +313,39 @@ func TestGTFSWithoutAccess(t *testing.T) {
 	k.until("told", func() bool { return strings.Contains(fmt.Sprint(s.list[0].state()), "the feed answers 403 Forbidden") })
 }
 
+// A redirect is followed within the server alone: another one would get the headers, and as the
+// Referer the key of the address.
+func TestGTFSRedirects(t *testing.T) {
+	var foreign atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { foreign.Add(1) }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/near":
+			http.Redirect(w, r, "/feed", http.StatusFound)
+		case "/far":
+			http.Redirect(w, r, other.URL+"/feed", http.StatusFound)
+		case "/scheme":
+			http.Redirect(w, r, "https://"+r.Host+"/feed", http.StatusFound)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/feed":
+			_, _ = w.Write(feedOf("bus-1"+r.Header.Get("X-Key"), 52.5, 13.4, 1773314205))
+		}
+	}))
+	defer server.Close()
+	k := newSink(t)
+	s, _ := k.run(strings.ReplaceAll("- {gtfs_rt: URL/near, headers: {X-Key: k}}\n- {gtfs_rt: URL/far?api_key=inTheQuery, headers: {X-Key: k}}\n- {gtfs_rt: URL/loop}\n- {gtfs_rt: URL/scheme}\n", "URL", server.URL))
+	k.at("bus-1k", 52.5, 13.4)
+	moved := "the feed has moved to " + other.URL + ": redirects to another server are not followed"
+	for i, want := range map[int]string{1: moved, 2: "more than 10 redirects", 3: "the feed has moved to https://"} {
+		k.until(want, func() bool { return strings.Contains(fmt.Sprint(s.list[i].state()), want) })
+	}
+	if text := fmt.Sprint(k.doors.All(), k.log); foreign.Load() != 0 || strings.Contains(text, "inTheQuery") {
+		t.Errorf("%d requests to another server, or the key is shown: %s", foreign.Load(), text)
+	}
+}
+
 const (
 	rmc = "$GPRMC,123519,A,4807.038,N,01131.000,E,022.4,084.4,230394,003.1,W*6A\r\n"
 	vdm = "!AIVDM,1,1,,A,B52K>;h00Fc>jpUlNV@ikwpUoP06,0*4C\r\n"
