@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// timeout bounds a batch: from the connection to the last acknowledgement.
+	// timeout bounds the connection, and each message up to its acknowledgement.
 	timeout = 10 * time.Second
 	// keepAlive is the time in seconds after which a quiet connection is checked.
 	keepAlive = 30
@@ -115,6 +115,8 @@ func (e *End) connect(ctx context.Context) error {
 			return nil
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
 	conn, err := e.dial(ctx)
 	if err != nil {
 		return err
@@ -179,12 +181,12 @@ func (e *End) note(reason byte) {
 
 // Send implements [deliver.End].
 func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
 	if err := e.connect(ctx); err != nil {
 		e.Close()
 		return deliver.Result{Verdict: deliver.Failed, Reason: err.Error()}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	defer context.AfterFunc(e.alive, cancel)()
 	for i := range b.Items {
 		if r := e.publish(ctx, &b.Items[i]); r.Verdict != deliver.Delivered {
@@ -195,7 +197,7 @@ func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
 	return deliver.Result{}
 }
 
-// publish publishes an item, and waits for its acknowledgement.
+// publish publishes an item, and waits for its acknowledgement, up to the client's PacketTimeout.
 func (e *End) publish(ctx context.Context, it *deliver.Item) deliver.Result {
 	m := e.message(it)
 	if size := len(m.Topic) + len(m.Payload) + overhead; e.largest > 0 && size > e.largest {

@@ -412,6 +412,64 @@ func TestBrokerIsKilled(t *testing.T) {
 	}
 }
 
+// serveSlowly answers a connection: it acknowledges each of a number of messages after a pause, and
+// no further ones.
+func serveSlowly(l net.Listener, acks int, pause time.Duration) {
+	conn, err := l.Accept()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	for {
+		c, err := packets.ReadPacket(conn)
+		if err != nil {
+			return
+		}
+		var answer *packets.ControlPacket
+		switch m := c.Content.(type) {
+		case *packets.Connect:
+			answer = packets.NewControlPacket(packets.CONNACK)
+		case *packets.Publish:
+			if acks--; acks < 0 {
+				continue
+			}
+			<-time.After(pause)
+			answer = packets.NewControlPacket(packets.PUBACK)
+			answer.Content.(*packets.Puback).PacketID = m.PacketID
+		default:
+			continue
+		}
+		if _, err := answer.WriteTo(conn); err != nil {
+			return
+		}
+	}
+}
+
+// Each message has its own time for its acknowledgement, so that a slow broker gets through a batch
+// that takes longer in all.
+func TestSlowBroker(t *testing.T) {
+	var batch deliver.Batch
+	for n := range 10 {
+		batch.Items = append(batch.Items, deliver.Item{Record: itemOf(n, "")})
+	}
+	for acks, want := range map[int]deliver.Result{10: {}, 2: {Verdict: deliver.Failed, Taken: 2, Reason: context.DeadlineExceeded.Error()}} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var broker sync.WaitGroup
+		broker.Go(func() { serveSlowly(l, acks, 60*time.Millisecond) })
+		e := New(&Config{URL: "mqtt://" + l.Addr().String(), ClientID: "paddock"}, false)
+		e.timeout = 500 * time.Millisecond
+		if got := e.Send(t.Context(), &batch); got != want {
+			t.Errorf("%d acknowledgements: %+v, want %+v", acks, got, want)
+		}
+		e.Close()
+		_ = l.Close()
+		broker.Wait()
+	}
+}
+
 // A broker that does not answer, or that speaks something else, has failed.
 func TestFails(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
