@@ -194,7 +194,9 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, o
 		other.webhooks.File = filepath.Base(u.Config)
 	}
 	if other.sinks != nil {
-		other.sinks.Locate(filepath.Dir(u.Config))
+		if shared := other.sinks.Locate(filepath.Dir(u.Config)); err == nil && shared != nil {
+			err = cfg.Fault("sinks", shared)
+		}
 	}
 	for i := range other.sources {
 		other.sources[i].Locate(filepath.Dir(u.Config))

@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func Read(n *strictyaml.Node) *Settings {
 		n.Fault("%d sinks, the limit is %d", len(items), MaxSinks)
 		return s
 	}
-	first, writers := map[string]string{}, map[string]string{} // places by id, and by file
+	first := map[string]string{} // places by id
 	for _, item := range items {
 		sink := readSink(item)
 		if other := first[sink.ID]; other != "" && sink.ID != "" {
@@ -71,14 +72,6 @@ func Read(n *strictyaml.Node) *Settings {
 			continue
 		}
 		first[sink.ID] = item.Place()
-		if c, ok := sink.to.(*ndjson.Config); ok && c.Path != "" {
-			path := filepath.Clean(c.Path)
-			if other := writers[path]; other != "" {
-				item.Fault("file: the sink at %s writes %s too: give each its own file", other, path)
-				continue
-			}
-			writers[path] = item.Place()
-		}
 		s.Sinks = append(s.Sinks, sink)
 	}
 	slices.SortFunc(s.Sinks, func(a, b *Sink) int { return strings.Compare(a.ID, b.ID) })
@@ -147,13 +140,34 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Locate makes relative paths those below the directory of the configuration file.
-func (s *Settings) Locate(dir string) {
-	for _, sink := range s.Sinks {
+// Locate makes relative paths those below the directory of the configuration file. The error names
+// two sinks that write one file.
+func (s *Settings) Locate(dir string) error {
+	for i, sink := range s.Sinks {
 		if c, ok := sink.to.(interface{ Locate(dir string) }); ok {
 			c.Locate(dir)
 		}
+		for _, other := range s.Sinks[:i] {
+			if sink.File() != "" && isSame(sink.File(), other.File()) {
+				return fmt.Errorf("%s: file: the sink %s writes %s too: give each its own file", sink.ID, other.ID, other.File())
+			}
+		}
 	}
+	return nil
+}
+
+// isSame reports whether two paths are those of one file, which may still have to be made.
+func isSame(a, b string) bool {
+	there := func(a, b string) bool {
+		one, err := os.Stat(a)
+		if err != nil {
+			return false
+		}
+		other, err := os.Stat(b)
+		return err == nil && os.SameFile(one, other)
+	}
+	return filepath.Clean(a) == filepath.Clean(b) || there(a, b) ||
+		filepath.Base(a) == filepath.Base(b) && there(filepath.Dir(a), filepath.Dir(b))
 }
 
 // idOf returns the id of the sink that a stored value is of.

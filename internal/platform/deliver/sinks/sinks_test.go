@@ -32,7 +32,9 @@ func TestFaults(t *testing.T) {
 	if err != nil || len(s.Sinks) != 2 || s.Sinks[0].ID != "a" || s.Sinks[0].Enabled || !s.Sinks[1].Tile38 || s.Sinks[1].Sets[0] != "x" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	s.Locate("/etc")
+	if err := s.Locate("/etc"); err != nil {
+		t.Error(err)
+	}
 	if got := s.Sinks[0].to.String() + " " + s.Sinks[1].to.String(); got != "/a.ndjson /etc/b.ndjson" {
 		t.Error(got)
 	}
@@ -45,11 +47,43 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%q is not in\n%v", want, err)
 		}
 	}
-	if _, err := read("- {id: a, file: {path: d/x}}\n- {id: b, file: {path: ./d/y/../x}}\n"); err == nil || err.Error() != "p.yaml:2:3: file: the sink at p.yaml:1:3 writes d/x too: give each its own file" {
-		t.Error(err)
-	}
 	if _, err := read(strings.Repeat("- {id: a}\n", MaxSinks+1)); err == nil || !strings.Contains(err.Error(), "101 sinks, the limit is 100") {
 		t.Error(err)
+	}
+}
+
+// Two sinks do not write one file, however their paths are written.
+func TestOneFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "there"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink("there", filepath.Join(dir, "link")), os.Symlink(dir, filepath.Join(dir, "here"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, c := range []struct {
+		dir, a, b string
+		one       bool
+	}{
+		{dir, "d/x", "./d/y/../x", true},
+		{dir, "x", filepath.Join(dir, "x"), true},
+		{"absent", "x", "absent//x", false}, // which is below absent
+		{"/absent", "x", "/absent//x", true},
+		{".", "x", filepath.Join(dir, "x"), true},
+		{dir, "x", "here/x", true},
+		{dir, "there", "link", true},
+		{dir, "x", "there", false},
+		{dir, "x", "d/x", false},
+	} {
+		s, err := read(fmt.Sprintf("- {id: a, file: {path: %s}}\n- {id: b, file: {path: %s}}\n- {id: c, nats: {url: 'nats://a:1'}}\n- {id: d, nats: {url: 'nats://a:1'}}\n", c.a, c.b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("b: file: the sink a writes %s too: give each its own file", filepath.Join(c.dir, c.a))
+		if err := s.Locate(c.dir); (err != nil) != c.one || err != nil && err.Error() != want {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }
 
