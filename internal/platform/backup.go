@@ -96,9 +96,9 @@ func removeUnfinished(dir string) error {
 
 // Restore makes a data directory of a backup, for a platform on its own, also of the backup of a
 // node of a cluster. Cursors up to the backup stay valid, later ones stand for its end, and new
-// events have other cursors and ids than those that came after the backup. The directory must have
-// no journal, and for a backup with secrets none of these. The error wraps ErrNoBackup if r is not
-// a whole backup; nothing is left then.
+// events have cursors and ids that no event after the backup had. The directory must have no
+// journal, and for a backup with secrets none of these. The error wraps ErrNoBackup if r is not a
+// whole backup; nothing is left then.
 func Restore(r io.Reader, dir string) (err error) {
 	to := JournalDir(dir)
 	if _, err := os.Stat(to); err == nil {

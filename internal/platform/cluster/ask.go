@@ -24,8 +24,8 @@ var (
 func (n *Node) subject(kind, id string) string { return n.o.Prefix + "." + kind + "." + id }
 
 // Ask passes a request to the leader, once there is one, and returns its answer. It is sent once:
-// if the answer is lost, it is not known whether the leader has acted on it. The error is ErrHere if
-// this node is the leader: it does not pass requests to itself.
+// if the answer is lost, it is not known whether the leader has acted on it. The error is ErrHere
+// if this node is the leader: it does not pass requests to itself.
 func (n *Node) Ask(ctx context.Context, kind string, request []byte) ([]byte, error) {
 	for {
 		leader, ok := n.Leader()

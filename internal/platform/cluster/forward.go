@@ -17,7 +17,7 @@ const (
 	forwardWaiting = 256 << 10
 	forwardMemory  = 64 << 20
 	// forwardAttempt is the time after which a request to the leader is made again, and
-	// forwardPatience the time until the positions of a batch are refused, while there is no leader.
+	// forwardPatience the time after which a batch is refused, while there is no leader.
 	forwardAttempt  = 2 * time.Second
 	forwardPatience = 15 * time.Second
 	forwardPause    = 50 * time.Millisecond

@@ -60,7 +60,7 @@ type unpublished struct{}
 
 func (unpublished) Publish([]events.Record) {}
 
-// Positions that wait in the forwarder when their node becomes the leader are before those that
+// Positions that wait in the forwarder when their node becomes the leader are before the ones that
 // come to its doors from then on.
 func TestNewLeaderKeepsTheOrder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

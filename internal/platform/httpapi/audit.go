@@ -20,8 +20,8 @@ func (a *API) audited(r *http.Request, action, object string, change func() erro
 	return a.cfg.Audit.Record(audit.Entry{By: g.Name(), From: r.RemoteAddr, Action: action, Object: object}, change)
 }
 
-// ChangeSets returns the Change of [gofence.Options], by which fences are added as those of /v1 are:
-// with an entry in the audit, and not while the journal takes no changes.
+// ChangeSets returns the Change of [gofence.Options], by which fences are added as those of /v1
+// are: with an entry in the audit, and not while the journal takes no changes.
 func ChangeSets(p *ingest.Pipeline, log *audit.Log) func(r *http.Request, set string, change func() error) error {
 	return func(r *http.Request, set string, change func() error) error {
 		if reason := p.Refusing(); reason != "" {

@@ -252,8 +252,8 @@ func (l *Log) Claim(ctx context.Context, node string) (sequence uint64, err erro
 
 // Append adds an entry behind the others, and returns its number, counting from 1, and the sequence
 // of its last message. It returns once the servers have stored it, and gives up when ctx ends, or
-// when they do not store one of its messages within 10 s. After an error other than ErrReplaced it is not known whether the entry is there: the node has to
-// claim again. Only a writer may call it.
+// when they do not store one of its messages within 10 s. After an error other than ErrReplaced it
+// is not known whether the entry is there: the node has to claim again. Only a writer may call it.
 func (l *Log) Append(ctx context.Context, data []byte) (number, sequence uint64, err error) {
 	if l.term == 0 {
 		return 0, 0, ErrReplaced

@@ -23,7 +23,8 @@ import (
 	"paddock/internal/process/strictyaml"
 )
 
-// timeout bounds a batch: from the connection to the last acknowledgement.
+// timeout bounds a batch on the bus, from the connection to its last event, and each event of a
+// stream.
 const timeout = 10 * time.Second
 
 // Config is the section nats of a sink.
