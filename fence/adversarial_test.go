@@ -27,6 +27,7 @@ const adversarialPoints = 6_000
 // whose points exactly one fence is the owner. `make adversarial` draws ten million;
 // without it there are few, and in small sets alone.
 func TestAdversarial(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	points, err := strconv.Atoi(os.Getenv("PADDOCK_POINTS"))
 	all := err == nil

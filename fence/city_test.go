@@ -14,6 +14,7 @@ import (
 // TestRealData asks every kind about vertices, midpoints and points beside them, and compares
 // with the oracle behind an exact box test.
 func TestRealData(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(27, 28))
 	for set := range sharedCity(t).All() {
@@ -103,6 +104,7 @@ func cityPoints(rng *rand.Rand, s *fence.Snapshot, n int) []geometry.Point {
 
 // TestOutlinesOfRealData asks about paths from such points, short and long, and what is near them.
 func TestOutlinesOfRealData(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(29, 30))
 	for set := range sharedCity(t).All() {

@@ -147,6 +147,7 @@ func TestImageIsRefused(t *testing.T) {
 
 // Every bit counts, wherever it is.
 func TestImageOfOneWrongBit(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	whole := imageOf(t, documentSet(t, imageDocument, Options{}), "note")
 	for i := range whole {
@@ -251,6 +252,7 @@ func TestImageOfARecordOfNothing(t *testing.T) {
 
 // Single words are changed, so that whatever they are is bounded by something.
 func TestImageOfOneWrongWord(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	for _, text := range []string{imageDocument, crowdDocument()} {
 		whole := imageOf(t, documentSet(t, text, Options{}), "")

@@ -172,6 +172,7 @@ func (s *outlineScene) checkEnds(t *testing.T, snap *fence.Snapshot, a, b geomet
 // TestOutlines: sets of all kinds agree about what is along a path and near a point, whatever the
 // scale and the place, and after edits.
 func TestOutlines(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	met := 0
 	for i, centre := range []geometry.Point{{Lon: -74, Lat: 40.7}, {Lon: 180, Lat: -17}, {Lon: 175, Lat: 50}, {Lon: 20, Lat: 0}, {Lon: 0, Lat: 88}} {

@@ -32,6 +32,7 @@ func scaled(mp geometry.MultiPolygon, to geometry.Point, factor float64) geometr
 // to that of a continent, at points that are hard for float64 and for grids: borders of
 // cells lie at whole multiples of powers of two.
 func TestScales(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(41, 42))
 	run := 0
@@ -98,6 +99,7 @@ func onGrid(rng *rand.Rand, p geometry.Point, size float64) geometry.Point {
 // A polygon that zigzags between the poles has very many edges across very many cells. The
 // index becomes coarser then, instead of taking memory for all of them.
 func TestLongEdgesTakeBoundedMemory(t *testing.T) {
+	sampling.Sequential(t)
 	const teeth, most = 30_000, 256 << 20 // it took 500 MB without the bound
 	ring := geometry.Ring{{Lon: -179, Lat: -89}}
 	for i := range teeth {

@@ -42,6 +42,7 @@ func variants(kind fence.Kind, parents []geometry.MultiPolygon) []fence.Options 
 // TestScenes: every kind, with every option, under every boundary rule, is right about scenes
 // made to be hard. The oracle decides.
 func TestScenes(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	for run, name := range slices.Sorted(maps.Keys(scenes)) {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // TestStackedFences puts very many fences upon each other: answers stay right, and no index
 // takes memory for every pair of them.
 func TestStackedFences(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	const n = 500
 	rng := rand.New(rand.NewPCG(43, 44))
@@ -50,6 +51,7 @@ func TestStackedFences(t *testing.T) {
 // Fences that lie upon each other, with edges that cross each other everywhere, take an
 // index memory by their edges, not by their crossings.
 func TestStars(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(61, 62))
 	var stars []geometry.MultiPolygon

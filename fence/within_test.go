@@ -14,6 +14,7 @@ import (
 // edges, for several parts, also for such as overlap, for holes, lines and corridors, and over
 // the antimeridian.
 func TestWithin(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	const metre = 1 / 111_320.0
 	round := func(lon, lat, metres float64) geometry.MultiPolygon {

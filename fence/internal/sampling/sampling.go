@@ -1,0 +1,13 @@
+// Package sampling scales down tests of geometry.
+package sampling
+
+import "testing"
+
+// Sequential skips a test of one goroutine under the race detector, which finds nothing in it and
+// makes geometry many times slower. make check runs these tests once more, without the detector.
+func Sequential(tb testing.TB) {
+	tb.Helper()
+	if race {
+		tb.Skip("runs without the race detector")
+	}
+}
