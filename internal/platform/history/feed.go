@@ -58,7 +58,7 @@ type fed[T any] struct {
 	items      []T
 }
 
-// push adds n items, which fill appends, or leaves them out if there is no room.
+// push adds up to n items, which fill appends, or leaves them out if there is no room for n.
 func (f *feed[T]) push(from, next uint64, at track.Millis, n int, fill func([]T) []T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,8 +69,9 @@ func (f *feed[T]) push(from, next uint64, at track.Millis, n int, fill func([]T)
 	if f.free = nil; cap(to) < n {
 		to = make([]T, 0, n)
 	}
-	f.queue = append(f.queue, fed[T]{from, next, at, fill(to[:0])})
-	f.size += n
+	items := fill(to[:0])
+	f.queue = append(f.queue, fed[T]{from, next, at, items})
+	f.size += len(items)
 }
 
 // pop returns what begins with a number. If that was left out, it returns false and the first later

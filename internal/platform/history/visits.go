@@ -110,9 +110,10 @@ func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
 	return next, err
 }
 
-// visitOf returns the visit as an event tells it. ok is false if the event is about none.
+// visitOf returns the visit as an event tells it. ok is false if the event is neither the beginning
+// nor the end of one.
 func visitOf(r *events.Record) (v Visit, ok bool) {
-	if r.Fence == "" || r.Object == "" || r.Kind == track.Cross || r.Kind == track.Outside {
+	if r.Kind != track.Enter && r.Kind != track.Exit {
 		return v, false
 	}
 	v = Visit{
