@@ -172,7 +172,7 @@ func (g *Group) start(stopping, forced context.Context, stop context.CancelCause
 			g.told(g.Managed.Manager.Status("starting " + s.Name))
 			// Bounded by the stop signal, not by time: loading may take long.
 			err := await(forced, stopping, func() error { return s.Start(stopping) })
-			if err != nil && stopping.Err() != nil && errors.Is(err, stopping.Err()) {
+			if why := context.Cause(stopping); why != nil && (errors.Is(err, why) || errors.Is(err, stopping.Err())) {
 				return started, cause(stopping) // not a failure: a stop has interrupted it
 			}
 			if err != nil {

@@ -155,17 +155,19 @@ func TestAFailedStartDrainsWhatHasStarted(t *testing.T) {
 }
 
 func TestASignalCutsAStartShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var h history
-		slow := h.service("slow")
-		slow.Start = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-		r := launchGroup(new(Group), h.service("a"), slow)
-		r.signal(syscall.SIGTERM)
-		if err := <-r.result; err != nil {
-			t.Error(err)
-		}
-		h.expect(t, "start a", "drain a", "end a")
-	})
+	for _, why := range []func(context.Context) error{context.Context.Err, context.Cause} {
+		synctest.Test(t, func(t *testing.T) {
+			var h history
+			slow := h.service("slow")
+			slow.Start = func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("slow: %w", why(ctx)) }
+			r := launchGroup(new(Group), h.service("a"), slow)
+			r.signal(syscall.SIGTERM)
+			if err := <-r.result; err != nil {
+				t.Error(err)
+			}
+			h.expect(t, "start a", "drain a", "end a")
+		})
+	}
 }
 
 func TestDrainHasADeadline(t *testing.T) {
