@@ -131,8 +131,8 @@ func New(o Options) (*Hooks, error) {
 	return h, nil
 }
 
-// Begin makes the webhooks deliver. The error is one of the store or of the secrets; then nothing
-// runs. It is called once.
+// Begin makes the webhooks deliver. The error is one of the store or of the secrets; then there are
+// none, and nothing runs. It is called once.
 func (h *Hooks) Begin() (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,6 +141,7 @@ func (h *Hooks) Begin() (err error) {
 	}
 	if err != nil {
 		h.end()
+		clear(h.entries) // the others have no follower
 		return err
 	}
 	h.begun = true

@@ -113,6 +113,30 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// Webhooks that cannot begin are none: figures, lists and the drain go on without them.
+func TestFailedBegin(t *testing.T) {
+	for name, value := range map[string]string{"webhook/other/document": "{", "webhook/ops/state": "{"} {
+		store := journal.NewMemory()
+		if err := store.Put(journal.Value{Name: name, Bytes: []byte(value)}); err != nil {
+			t.Fatal(err)
+		}
+		filed := &Settings{File: "paddock.yaml"}
+		for _, id := range []string{"a", "ops", "z"} {
+			filed.Endpoints = append(filed.Endpoints, &webhook.Endpoint{ID: id, URL: "https://ops.example", Format: webhook.CloudEvents, Enabled: true})
+		}
+		h, err := Open(Options{Settings: filed, Log: events.NewLog(10, 1<<20, "e"), Store: store, Keeps: true, Logger: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			t.Errorf("%s is damaged, and they begin", name)
+		}
+		if s, list := h.Stats(), h.List("", 10); s.Webhooks != 0 || len(list.Webhooks) != 0 {
+			t.Errorf("%+v, %+v", s, list)
+		}
+		if err := h.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // No stored value has a secret.
 func TestStoredValuesHideSecrets(t *testing.T) {
 	s := newSite(t)
