@@ -46,10 +46,11 @@ type member struct {
 
 	ctx     context.Context // ends when the node leaves
 	leave   context.CancelFunc
-	ended   sync.WaitGroup // of the node and the forwarder
-	failed  chan error     // of the node
-	leading chan struct{}  // closed when the node is the leader
-	stop    func()         // stops to answer followers
+	ended   sync.WaitGroup          // of the node and the forwarder
+	failed  context.Context         // its cause is the first failure of the node, or ErrDrained
+	fail    context.CancelCauseFunc // ends failed
+	leading chan struct{}           // closed when the node is the leader
+	stop    func()                  // stops to answer followers
 
 	written, failures, snapshotBytes atomic.Uint64 // see snapshotMetrics
 }
@@ -67,8 +68,9 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	if err != nil {
 		return p.cfg.Failure("cluster.url", err)
 	}
-	m := &member{conn: conn, failed: make(chan error, 1), leading: make(chan struct{})}
+	m := &member{conn: conn, leading: make(chan struct{})}
 	m.ctx, m.leave = context.WithCancel(context.WithoutCancel(ctx))
+	m.failed, m.fail = context.WithCancelCause(context.WithoutCancel(ctx))
 	p.member = m
 	if m.roots, err = deliver.Roots(c.RootCA); err != nil {
 		return p.cfg.Fault("cluster.root_ca", err)
@@ -140,14 +142,14 @@ func (p *Platform) openMember(ctx context.Context) (err error) {
 	m.ended.Go(m.forward.Run)
 	m.ended.Go(func() {
 		if err := m.node.Run(m.ctx); err != nil {
-			m.failed <- err
+			m.fail(err)
 		}
 	})
 	begun := time.Now()
 	select {
 	case <-m.node.CaughtUp():
-	case err := <-m.failed:
-		return err
+	case <-m.failed.Done():
+		return context.Cause(m.failed)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -161,8 +163,8 @@ func (p *Platform) watchMember(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case err := <-p.member.failed:
-		return err
+	case <-p.member.failed.Done():
+		return context.Cause(p.member.failed)
 	case <-ctx.Done():
 		return nil
 	}
@@ -186,18 +188,17 @@ func (p *Platform) drainLeader() func(node string, note func(own string) error) 
 		if node != "" && node != own {
 			return fmt.Errorf("%.64q does not lead, %s does", node, own)
 		}
+		if m.failed.Err() != nil {
+			return errors.New("the role is given away already")
+		}
 		if err := m.node.HandOver(); err != nil {
 			return err
 		}
 		if err := note(own); err != nil {
 			return err
 		}
-		select {
-		case m.failed <- ErrDrained:
-			return nil
-		default:
-			return errors.New("the role is given away already")
-		}
+		m.fail(ErrDrained)
+		return nil
 	}
 }
 
