@@ -241,7 +241,6 @@ func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 // file is read again. feed, if any, adds sources of positions.
 func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecycle.Reloads, feed func(*platform.Platform, *lifecycle.Group)) error {
 	status := terminal.NewStatusLine(c.Stderr)
-	c.Stderr = status
 	format := o.Config.Log.Format
 	if status.Visible() && format == string(logging.Auto) {
 		format = string(logging.Text) // the logger cannot see the terminal through the status line
@@ -251,7 +250,7 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 	}
 	o.Log = &logging.Ring{}
 	kept := *c
-	kept.Stderr = io.MultiWriter(c.Stderr, o.Log)
+	kept.Stderr = io.MultiWriter(status, o.Log)
 	log, err := kept.LoggerOver(o.Config.Log.Level, format)
 	if err != nil {
 		return err
