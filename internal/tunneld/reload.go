@@ -18,7 +18,6 @@ const watchEvery = time.Second
 func (r *Role) watch(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	seen := stamp(r.options.File)
 	for {
 		asked := false
 		select {
@@ -28,8 +27,8 @@ func (r *Role) watch(ctx context.Context) error {
 			asked = true
 		case <-ticker.C:
 		}
-		if now := stamp(r.options.File); asked || now != seen {
-			seen = now
+		if now := stamp(r.options.File); asked || now != r.seen {
+			r.seen = now
 			r.reload(asked)
 		}
 		if asked && r.options.Reloaded != nil {
@@ -77,6 +76,7 @@ func (r *Role) reload(asked bool) {
 	if !reflect.DeepEqual(settings.Serve, r.options.Settings.Serve) {
 		r.log.Warn("the section serve has changed: that takes a restart")
 	}
+	r.taken = settings
 	r.roster.Replace(settings.Clients)
 	gone := 0
 	for c := range r.conns() {
@@ -86,4 +86,21 @@ func (r *Role) reload(asked bool) {
 		}
 	}
 	r.log.Info("settings read again", "clients", len(settings.Clients), "sent_away", gone)
+}
+
+// Latest returns the settings of a role that takes the place of this one, which has ended: those of
+// the file but for the section serve, which takes a restart, or the last ones if the file has a
+// fault.
+func (r *Role) Latest() *Settings {
+	latest := *r.taken
+	if r.options.Reload != nil {
+		again, err := r.options.Reload()
+		if err != nil {
+			r.log.Error("the settings stay as they are", "error", err)
+		} else {
+			latest = *again
+		}
+	}
+	latest.Serve = r.options.Settings.Serve
+	return &latest
 }

@@ -29,6 +29,8 @@ const maxOperators = 16
 // serves the role on them: see Register, Verify and Authorize.
 type Role struct {
 	options ServerOptions
+	seen    string    // the stamp of the file that was read last
+	taken   *Settings // the last ones that are in use, but for Serve
 	shares  shares
 	log     *slog.Logger
 	roster  *Roster
@@ -45,7 +47,7 @@ type Role struct {
 // NewRole returns a role with these settings. It does not listen yet: see Open.
 func NewRole(o ServerOptions) *Role {
 	serve := &o.Settings.Serve
-	r := &Role{options: o, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
+	r := &Role{options: o, seen: stamp(o.File), taken: o.Settings, log: o.Logger, roster: NewRoster(o.Settings.Clients)}
 	r.tunnel = &server.Server{
 		Policy: doors{r.roster, serve}, Identify: Identify, MaxInflight: r.roster.MaxInflight, Logger: r.log,
 		TrustedProxies: serve.Trusted, ProxyProtocolFrom: serve.Proxies, NoHTTP2: serve.NoHTTP2,

@@ -1,0 +1,65 @@
+package tunneld
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"paddock/wire"
+)
+
+// A role that takes the place of another one has the clients of the file, or the last ones if the
+// file has a fault. The section serve is that of the start.
+func TestLatest(t *testing.T) {
+	settings := func(address, client string) *Settings {
+		return &Settings{Serve: Serve{HTTP: address}, Clients: []Peer{{Name: client}}}
+	}
+	file, fault := settings("127.0.0.1:2", "second"), error(nil)
+	r := NewRole(ServerOptions{
+		Settings: settings("127.0.0.1:1", "first"), Logger: slog.New(slog.DiscardHandler),
+		Reload: func() (*Settings, error) { return file, fault },
+	})
+	r.conns = func() iter.Seq[*wire.Conn] { return func(func(*wire.Conn) bool) {} }
+	expect := func(client string) {
+		t.Helper()
+		if s := r.Latest(); s.Serve.HTTP != "127.0.0.1:1" || len(s.Clients) != 1 || s.Clients[0].Name != client {
+			t.Errorf("%s, %+v, want the client %s", s.Serve.HTTP, s.Clients, client)
+		}
+	}
+	expect("second")
+	fault = errors.New("a fault")
+	expect("first")
+	fault = nil
+	r.reload(true)
+	fault = errors.New("a fault")
+	expect("second")
+}
+
+// A file that changes after the role was made, and before it runs, is read again.
+func TestChangedBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "paddock.yaml")
+		write := func(text string) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("tunnel: {}\n")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*watchEvery)
+		defer cancel()
+		read := false
+		r := NewRole(ServerOptions{
+			Settings: &Settings{}, File: file, Logger: slog.New(slog.DiscardHandler),
+			Reload: func() (*Settings, error) { read = true; cancel(); return nil, errors.New("a fault") },
+		})
+		write("tunnel: {clients: []}\n")
+		if err := r.watch(ctx); err != nil || !read {
+			t.Errorf("read again: %t, %v", read, err)
+		}
+	})
+}
