@@ -61,7 +61,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true}, nil,
+	_, err = serve(ctx, c, platform.Options{Config: cfg, Catalog: catalog, Demo: true}, nil,
 		func(p *platform.Platform, g *lifecycle.Group) {
 			traffic := platform.Traffic{Fleet: town.Fleet(), Every: d.Every, Logger: g.Logger}
 			if d.Via == "wire" {
@@ -82,6 +82,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) error {
 				}})
 			}
 		})
+	return err
 }
 
 // cityCatalog makes the city's sets.

@@ -126,15 +126,10 @@ func (u *upCmd) Run(ctx context.Context, c *console) error {
 			},
 		}
 	}
-	for {
-		err := serve(ctx, c, options, reloads, feed)
-		if !errors.Is(err, cluster.ErrReplaced) && !errors.Is(err, cluster.ErrBehind) {
-			return err
-		}
-		// Another node leads: this one starts again, as a follower. If it is behind the log, its
-		// start loads a snapshot.
-		options.Drained = errors.Is(err, platform.ErrDrained)
+	for next := &options; next != nil && err == nil; {
+		next, err = serve(ctx, c, *next, reloads, feed)
 	}
+	return err
 }
 
 // rereader returns the reader of the settings that a running platform takes over. started are those
@@ -238,8 +233,9 @@ func loadConfig(c *console, s config.Sources) (*config.Config, error) {
 }
 
 // serve runs a platform, with a status line on a terminal. reloads passes SIGHUP to it; nil: no
-// file is read again. feed, if any, adds sources of positions.
-func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecycle.Reloads, feed func(*platform.Platform, *lifecycle.Group)) error {
+// file is read again. feed, if any, adds sources of positions. again, if not nil, are the options
+// with which the platform has to start again in this process.
+func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecycle.Reloads, feed func(*platform.Platform, *lifecycle.Group)) (again *platform.Options, err error) {
 	status := terminal.NewStatusLine(c.Stderr)
 	format := o.Config.Log.Format
 	if status.Visible() && format == string(logging.Auto) {
@@ -253,7 +249,7 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 	kept.Stderr = io.MultiWriter(status, o.Log)
 	log, err := kept.LoggerOver(o.Config.Log.Level, format)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, w := range o.Config.Warnings {
 		log.Warn(w)
@@ -294,7 +290,15 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 			return nil
 		}})
 	}
-	return group.Run(ctx)
+	err = group.Run(ctx)
+	if !errors.Is(err, cluster.ErrReplaced) && !errors.Is(err, cluster.ErrBehind) {
+		return nil, err
+	}
+	// Another node leads: this one starts again, as a follower. If it is behind the log, its start
+	// loads a snapshot.
+	next := p.Taken()
+	next.Drained = errors.Is(err, platform.ErrDrained)
+	return &next, nil
 }
 
 // showKey writes the first key, if there is one by now.

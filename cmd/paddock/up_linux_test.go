@@ -34,7 +34,7 @@ func TestServeAgainAtATerminal(t *testing.T) {
 	for range 2 {
 		ctx, cancel := context.WithCancel(t.Context())
 		c.Stdout = cancelling(cancel)
-		if err := serve(ctx, c, platform.Options{Config: cfg}, nil, nil); err != nil {
+		if _, err := serve(ctx, c, platform.Options{Config: cfg}, nil, nil); err != nil {
 			t.Error(err)
 		}
 	}

@@ -341,6 +341,13 @@ func TestBusSectionIsReadAgain(t *testing.T) {
 	}
 	must(dial(second, nats.UserInfo("red", "r")))
 	s.monitored(second)
+
+	s.signal()
+	s.awaitEnd()
+	s.running = startWith(t, s.Taken())
+	if red := must(dial(second, nats.UserInfo("red", "r"))); s.publishes(red, "a") || !s.publishes(red, "b") {
+		t.Error("a platform in the place of this one has other permissions")
+	}
 }
 
 // Keys end as ever, and with the credentials of the section they are not asked for on loopback.

@@ -82,3 +82,21 @@ func (p *Platform) apply(ctx context.Context, r *Reread) error {
 	p.log.Info("configuration file read again", "keys", len(r.Keys), "sources", len(r.Sources))
 	return nil
 }
+
+// Taken returns the options of a platform that goes on where this one has ended: with what it has
+// taken over of the configuration file since its start.
+func (p *Platform) Taken() Options {
+	o, cfg := p.opts, *p.opts.Config
+	if o.Config = &cfg; p.tunnel != nil {
+		tunnel := *o.Tunnel
+		tunnel.Settings = p.tunnel.Latest()
+		o.Tunnel = &tunnel
+	}
+	if r := p.reread.Load(); r != nil {
+		cfg.Access.Keys, o.Webhooks, o.Sinks, o.Sources = r.Keys, r.Webhooks, r.Sinks, r.Sources
+	}
+	p.busNow.mu.Lock()
+	defer p.busNow.mu.Unlock()
+	cfg.Bus, o.Bus = p.busNow.config.Bus, p.busNow.file
+	return o
+}

@@ -257,6 +257,31 @@ func TestRereadKeys(t *testing.T) {
 	}
 }
 
+// A platform that takes the place of one that has ended goes on with what that one had taken over
+// of its file, and not with what it began with: a key that was removed stays so, and a webhook that
+// was added gets the events that it has not had. What the file has by now holds once it is read.
+func TestTaken(t *testing.T) {
+	ops := newInbox(t, func(n int, w http.ResponseWriter) bool { return n > 1 || absent(n, w) })
+	archive := filepath.Join(t.TempDir(), "archive")
+	f := startFiled(t, fmt.Sprintf("access: {keys: [{name: revoked, sha256: %064x, verbs: [lookup]}]}\n", 1))
+	f.reread(onLoopback + entry("ops", ops, "") + "sinks: [{id: archive, file: {path: '" + archive + "'}}]\n")
+	f.pairs("v", 1)
+	f.hookState("ops", func(s hooks.State) bool { return s.State == deliver.StateWaiting })
+	f.settleSinks()
+	writeOver(t, f.file, "sinks: []\n")
+	f.signal()
+	f.awaitEnd()
+	f.running = startWith(t, f.Taken())
+	f.do("v1/webhooks/ops/retry", "", http.StatusOK)
+	ops.awaitIDs(ids("v", 1, 2)...)
+	if text := f.text("v1/keys"); strings.Contains(text, `"revoked"`) {
+		t.Error(text)
+	}
+	if text := f.text("v1/sinks"); !strings.Contains(text, `"delivered":2`) {
+		t.Error(text)
+	}
+}
+
 // While the file is read again and again, and webhook and sink have changed each time, each event
 // is delivered once.
 func TestRereadsLoseNoEvent(t *testing.T) {

@@ -197,3 +197,16 @@ func TestDrainAnswersVisitors(t *testing.T) {
 	}
 	r.awaitEnd()
 }
+
+// A platform that takes the place of another one has the clients that its file lists by now.
+func TestTakenTunnel(t *testing.T) {
+	listed := func(client string) *tunneld.Settings {
+		return &tunneld.Settings{Clients: []tunneld.Peer{{Name: client}}}
+	}
+	o := platform.Options{Config: config.Default(), Logger: slog.New(slog.DiscardHandler), Tunnel: &tunneld.ServerOptions{
+		Settings: listed("first"), Reload: func() (*tunneld.Settings, error) { return listed("second"), nil },
+	}}
+	if now := platform.New(o).Taken().Tunnel.Settings.Clients; len(now) != 1 || now[0].Name != "second" {
+		t.Errorf("%+v", now)
+	}
+}
