@@ -294,6 +294,9 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 	if !errors.Is(err, cluster.ErrReplaced) && !errors.Is(err, cluster.ErrBehind) {
 		return nil, err
 	}
+	if group.Stopped() {
+		return nil, nil // a signal came while this one was drained
+	}
 	// Another node leads: this one starts again, as a follower. If it is behind the log, its start
 	// loads a snapshot.
 	next := p.Taken()

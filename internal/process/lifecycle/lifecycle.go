@@ -76,6 +76,7 @@ type Group struct {
 
 	services []Service
 	untold   atomic.Bool // a message did not reach the manager
+	stopped  bool        // see Stopped
 }
 
 // Add appends a service, in front of the earlier ones: see the package comment.
@@ -96,18 +97,17 @@ func (g *Group) Run(ctx context.Context) error {
 	defer stop(nil)
 	forced, force := context.WithCancel(context.WithoutCancel(ctx))
 	defer force()
-	signals := g.Signals
-	if signals == nil {
+	if g.Signals == nil {
 		c := make(chan os.Signal, 2) // room for both signals while no goroutine receives
 		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(c)
-		signals = c
+		g.Signals = c
 	}
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	done := make(chan struct{})
 	defer close(done)
-	watch.Go(func() { g.react(signals, done, stop, force) })
+	watch.Go(func() { g.react(done, stop, force) })
 
 	started, err := g.start(stopping, forced, stop)
 	if err == nil {
@@ -123,6 +123,9 @@ func (g *Group) Run(ctx context.Context) error {
 	g.told(g.Managed.Manager.Stopping(reason))
 	return g.drain(forced, started, err)
 }
+
+// Stopped reports, after Run, whether a signal came: it may have come while a failure was drained.
+func (g *Group) Stopped() bool { return g.stopped || len(g.Signals) > 0 }
 
 // A stopSignal is the cause of a stopping context that did not fail.
 type stopSignal struct{ os.Signal }
@@ -140,14 +143,15 @@ func cause(stopping context.Context) error {
 
 // react stops at the first signal and forces at the next one that is not an echo of it. It ends
 // with done.
-func (g *Group) react(signals <-chan os.Signal, done <-chan struct{}, stop context.CancelCauseFunc, force context.CancelFunc) {
+func (g *Group) react(done <-chan struct{}, stop context.CancelCauseFunc, force context.CancelFunc) {
 	var first time.Time
 	for {
 		select {
-		case s := <-signals:
+		case s := <-g.Signals:
 			switch {
 			case first.IsZero():
 				first = time.Now()
+				g.stopped = true
 				g.Logger.Info("stopping; a second signal forces", "signal", s.String())
 				stop(stopSignal{s})
 			case time.Since(first) >= echo:

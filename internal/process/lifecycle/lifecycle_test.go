@@ -259,6 +259,43 @@ func TestAFailureWhileDrainingIsReturned(t *testing.T) {
 	})
 }
 
+// A signal that comes while a failure is drained does not hide the failure, and is told beside it.
+func TestASignalWhileAFailureIsDrained(t *testing.T) {
+	errDisk := errors.New("disk full")
+	for _, signalled := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			g := new(Group)
+			r := launchGroup(g, Service{
+				Name:  "log",
+				Run:   func(context.Context) error { return errDisk },
+				Drain: func(context.Context) error { <-release; return nil },
+			})
+			if signalled {
+				r.signal(syscall.SIGTERM)
+			}
+			close(release)
+			if err := <-r.result; !errors.Is(err, errDisk) || g.Stopped() != signalled {
+				t.Errorf("%v, stopped: %t, want %t", err, g.Stopped(), signalled)
+			}
+		})
+	}
+}
+
+// A signal that no goroutine has received before the end of Run counts too.
+func TestASignalAtTheEnd(t *testing.T) {
+	errDisk, signals := errors.New("disk full"), make(chan os.Signal, 1)
+	g := &Group{Signals: signals}
+	g.Add(Service{Name: "log", Start: func(context.Context) error { return errDisk }})
+	if err := g.Run(t.Context()); !errors.Is(err, errDisk) || g.Stopped() {
+		t.Errorf("%v, stopped: %t", err, g.Stopped())
+	}
+	signals <- syscall.SIGTERM
+	if !g.Stopped() {
+		t.Error("the signal is lost")
+	}
+}
+
 func TestEveryStepIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h history

@@ -1,7 +1,9 @@
 package clusterstate
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -66,4 +68,28 @@ func TestDrainKeepsWhatWasRead(t *testing.T) {
 		t.Errorf("the sinks are %s", sinks)
 	}
 	a.stop()
+}
+
+// SIGTERM while a node is drained, to start again in its process, ends the process in good order.
+func TestSignalWhileDraining(t *testing.T) {
+	t.Parallel()
+	a, b := led(t)
+	address := strings.Trim(strings.TrimPrefix(a.url, "http:"), "/")
+	conn, err := net.Dial("tcp", address)
+	ok(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /v1/positions HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", address)
+	ok(t, err)
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	a.do(http.MethodPost, "v1/cluster/drain", "")
+	b.logged("this node is the leader", 1) // a has left, and waits for the request
+	a.signal(syscall.SIGTERM)
+	a.logged("a second signal forces", 1)
+	ok(t, conn.Close())
+	a.ends()
+	if text := a.log.String(); strings.Count(text, `"msg":"caught up`) != 1 {
+		t.Errorf("it has started again: %s", text)
+	}
 }

@@ -151,29 +151,40 @@ func (n *node) kill() {
 func (n *node) stop() {
 	n.t.Helper()
 	n.signal(syscall.SIGTERM)
-	if err := n.cmd.Wait(); err != nil {
-		n.t.Errorf("%s: %v", n.name, err)
+	n.ends()
+}
+
+// ends waits until it has ended in good order.
+func (n *node) ends() {
+	n.t.Helper()
+	if err := n.wait(); err != nil {
+		n.t.Errorf("%s: %v: %s", n.name, err, n.log)
+	}
+}
+
+// wait waits until it has ended, and returns how.
+func (n *node) wait() (err error) {
+	ended := make(chan error, 1)
+	go func() { ended <- n.cmd.Wait() }()
+	select {
+	case err = <-ended:
+	case <-time.After(servers.Patience):
+		_ = n.cmd.Process.Kill()
+		<-ended
+		err = errors.New("it does not end")
 	}
 	n.cmd = nil
+	return err
 }
 
 // fails starts it, and waits until it ends with a text in its log, as it must.
 func (n *node) fails(text string) {
 	n.t.Helper()
 	n.start()
-	ended := make(chan error, 1)
-	go func() { ended <- n.cmd.Wait() }()
-	select {
-	case err := <-ended:
-		if err == nil || !strings.Contains(n.log.String(), text) {
-			n.t.Errorf("%s: %v, want %q: %s", n.name, err, text, n.log)
-		}
-	case <-time.After(servers.Patience):
-		n.t.Errorf("%s does not end: %s", n.name, n.log)
-		_ = n.cmd.Process.Kill()
-		<-ended
+	err := n.wait()
+	if _, failed := errors.AsType[*exec.ExitError](err); !failed || !strings.Contains(n.log.String(), text) {
+		n.t.Errorf("%s: %v, want %q: %s", n.name, err, text, n.log)
 	}
-	n.cmd = nil
 }
 
 // try makes a request.
