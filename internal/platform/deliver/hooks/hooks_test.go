@@ -131,6 +131,9 @@ func TestFailedBegin(t *testing.T) {
 		if s, list := h.Stats(), h.List("", 10); s.Webhooks != 0 || len(list.Webhooks) != 0 {
 			t.Errorf("%+v, %+v", s, list)
 		}
+		if _, err := h.Put(t.Context(), "new", []byte(`{"url":"https://ops.example"}`), etag.Condition{}); !errors.Is(err, errNotBegun) {
+			t.Errorf("a webhook is added: %v", err)
+		}
 		if err := h.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -83,8 +83,14 @@ func (h *Hooks) Get(id string) (*Shown, error) {
 	return n.shown(), nil
 }
 
+// errNotBegun: a node that becomes the leader has not read its webhooks and their secrets yet.
+var errNotBegun = refuse(http.StatusServiceUnavailable, "the webhooks have not begun here yet: try again")
+
 // find returns a webhook. The caller has the lock.
 func (h *Hooks) find(id string) (*entry, error) {
+	if !h.begun {
+		return nil, errNotBegun
+	}
 	n := h.entries[id]
 	if n == nil {
 		return nil, refuse(http.StatusNotFound, "no webhook %.64q; GET /v1/webhooks lists them", id)
@@ -201,6 +207,9 @@ func (h *Hooks) complete(e *webhook.Endpoint, old *entry) error {
 // allowed refuses a change of a webhook that a file holds, that is in another state, or that cannot
 // be stored now.
 func (h *Hooks) allowed(old *entry, c etag.Condition) error {
+	if !h.begun {
+		return errNotBegun
+	}
 	if reason := h.o.Refusing(); reason != "" {
 		return refuse(http.StatusServiceUnavailable, "%s", reason)
 	}
