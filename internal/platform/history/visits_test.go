@@ -7,8 +7,8 @@ import (
 	"paddock/internal/platform/events"
 )
 
-// Only an enter begins a visit, and only an exit ends one: a condition that ends with the visit does
-// not open it again, and dwelling does not begin one that no exit would end.
+// Only an enter begins a visit, and only an exit ends one: a condition that ends with the visit
+// does not open it again, and dwelling does not begin one that no exit would end.
 func TestEventsOfVisits(t *testing.T) {
 	event := func(kind track.Kind, since, at track.Millis, number uint64) events.Record {
 		return events.Record{Set: "s", Fence: "f", Object: "v", Kind: kind, Visit: events.Visit{Since: since, At: at, Number: number}}

@@ -448,6 +448,7 @@ func serveSlowly(l net.Listener, acks int, pause time.Duration) {
 // Each message has its own time for its acknowledgement, so that a slow broker gets through a batch
 // that takes longer in all.
 func TestSlowBroker(t *testing.T) {
+	t.Parallel()
 	var batch deliver.Batch
 	for n := range 10 {
 		batch.Items = append(batch.Items, deliver.Item{Record: itemOf(n, "")})
@@ -458,9 +459,9 @@ func TestSlowBroker(t *testing.T) {
 			t.Fatal(err)
 		}
 		var broker sync.WaitGroup
-		broker.Go(func() { serveSlowly(l, acks, 60*time.Millisecond) })
+		broker.Go(func() { serveSlowly(l, acks, 220*time.Millisecond) })
 		e := New(&Config{URL: "mqtt://" + l.Addr().String(), ClientID: "paddock"}, false)
-		e.timeout = 500 * time.Millisecond
+		e.timeout = 2 * time.Second
 		if got := e.Send(t.Context(), &batch); got != want {
 			t.Errorf("%d acknowledgements: %+v, want %+v", acks, got, want)
 		}
