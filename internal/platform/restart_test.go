@@ -61,6 +61,30 @@ func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
+// A set of a file that was removed over HTTP is not there after a restart either.
+func TestARemovalSurvives(t *testing.T) {
+	data, sets := t.TempDir(), t.TempDir()
+	for _, name := range []string{"gone", "kept"} {
+		if err := os.WriteFile(filepath.Join(sets, name+".json"), []byte(squareOf("f", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := keeping(data)
+	cfg.Sets.Dir = sets
+	r := start(t, cfg, nil)
+	if status, answer, err := r.call(http.MethodDelete, "v1/sets/gone", "", nil); err != nil || status != http.StatusNoContent {
+		t.Fatalf("DELETE: %d %s, %v", status, answer, err)
+	}
+	for range 2 {
+		r.stop()
+		r = start(t, cfg, nil)
+		if got := r.text("v1/sets"); strings.Contains(got, "gone") || !strings.Contains(got, `"name":"kept"`) {
+			t.Errorf("sets %s", got)
+		}
+	}
+	r.stop()
+}
+
 // A platform that is started again knows its objects, its sets with their generations, and its
 // events, whose cursors stay valid. It goes on as if it had not been stopped.
 func TestTheStateSurvives(t *testing.T) {

@@ -72,7 +72,7 @@ type Directory struct {
 	fault  fault            // of the directory as a whole
 
 	status          atomic.Pointer[Status]
-	record          atomic.Pointer[[]byte]
+	record          atomic.Pointer[record]
 	loads, failures atomic.Uint64 // of files, since the start
 }
 

@@ -48,6 +48,7 @@ type file struct {
 	written          bool // a snapshot was written, or tried
 
 	served     *fence.Set // nil: none
+	removed    bool       // a run before has removed the set of these contents
 	missing    bool       // present at the start, and not served since
 	generation uint64     // of the set after the reading
 	loaded     time.Time
@@ -122,7 +123,7 @@ func (f *file) trouble() error {
 func (f *file) load(o Options, m mode) (*content, error) {
 	f.read, f.again = time.Now(), false
 	at := filepath.Join(o.Dir, f.name)
-	if f.served != nil && (m == whenStill || !f.overtaken(o.Catalog)) && f.unchanged(at) {
+	if (f.served != nil || f.removed) && (m == whenStill || !f.overtaken(o.Catalog)) && f.unchanged(at) {
 		f.failed = nil
 		return nil, nil
 	}
@@ -213,7 +214,7 @@ func (f *file) serve(c *content) {
 	f.failed, f.content, f.loaded = nil, c.sum, time.Now()
 	f.skipped, f.omitted = c.collection.Skipped, c.collection.Omitted
 	f.restored, f.written = c.restored, c.restored
-	f.served, f.generation, f.missing = c.set, c.snap.Generation(), false
+	f.served, f.removed, f.generation, f.missing = c.set, false, c.snap.Generation(), false
 }
 
 // named adds the file's name to an error. The path in the system's error is left out, because

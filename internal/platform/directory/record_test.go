@@ -2,8 +2,10 @@ package directory
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/fence"
 	"paddock/fence/geojson"
@@ -113,4 +115,56 @@ func TestABrokenRecord(t *testing.T) {
 	p.record = []byte("[")
 	p.mustOpen()
 	p.expect("broken", "a", "1")
+}
+
+// A set that a client has removed stays away until its file changes, or all files are read.
+func TestARecordOfARemovedSet(t *testing.T) {
+	p := newPlace(t)
+	p.write("a.json", square(1))
+	p.write("b.json", square(2))
+	p.mustOpen()
+	lost := p.d.Record() // of a run after which the set is lost
+	remove := func() {
+		t.Helper()
+		if !p.catalog.Remove("a") {
+			t.Error("there is no set a")
+		}
+	}
+	remove()
+	for _, when := range []string{"at the next start", "at the start after it"} {
+		p.next()
+		p.expect(when, "a", "none")
+		p.expect(when, "b", "2")
+		if s := p.d.Status(); len(s.Missing()) > 0 || s.Failing() > 0 {
+			t.Errorf("%s: %+v", when, s)
+		}
+	}
+	now := time.Now()
+	p.must(os.Chtimes(p.at("a.json"), now, now)) // the contents are the same
+	p.settle()
+	p.expect("touched", "a", "none")
+	p.write("a.json", square(3))
+	p.settle()
+	p.expect("changed in the run", "a", "3")
+
+	remove()
+	p.write("a.json", square(4))
+	p.next()
+	p.expect("changed before the start", "a", "4")
+	remove()
+	p.next()
+	p.must(p.d.Reload())
+	p.expect("reloaded", "a", "4")
+	remove()
+	p.next()
+	p.remove("a.json")
+	p.settle()
+	if bytes.Contains(p.d.Record(), []byte("a.json")) {
+		t.Errorf("the record has %s", p.d.Record())
+	}
+
+	p.write("a.json", square(1))
+	p.record = lost
+	p.mustOpen()
+	p.expect("lost", "a", "1")
 }
