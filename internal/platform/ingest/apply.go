@@ -70,7 +70,9 @@ func (p *Pipeline) fold(r *record) {
 	}
 	s.number, s.at = r.number, r.at
 	p.state.Lock()
-	p.sessions.apply(r.done, r.at)
+	if p.cfg.Journal != nil {
+		p.sessions.apply(r.done, r.at)
+	}
 	if r.options != nil {
 		s.options = r.options
 		for _, t := range p.partitions {

@@ -13,7 +13,8 @@ import (
 const (
 	// sessionsName is the journal's value that holds the sessions.
 	sessionsName = "sessions"
-	// maxSessions and sessionExpiry bound the sessions that are kept, as in package wire.
+	// maxSessions and sessionExpiry bound the sessions that are stored, as in package wire. In
+	// memory there are at most twice as many.
 	maxSessions   = 1 << 16
 	sessionExpiry = 24 * 60 * 60 * 1000
 )
@@ -55,10 +56,13 @@ func (s sessions) apply(all []Handled, at track.Millis) {
 		now.at = at
 		s[l] = now
 	}
+	if len(s) > 2*maxSessions {
+		s.forget(at)
+	}
 }
 
 // Handled returns the number of posts of a lane and an epoch that were handled, 0 if it is not
-// known.
+// known. Without a journal it never is: package wire knows what this process has handled.
 func (p *Pipeline) Handled(session [16]byte, epoch uint64, index uint32) uint64 {
 	p.state.RLock()
 	defer p.state.RUnlock()
@@ -85,20 +89,24 @@ func (p *Pipeline) saveSessions() error {
 
 // forget removes sessions that have sent nothing for long, and the oldest beyond the bound.
 func (s sessions) forget(now track.Millis) {
-	var all []lane
+	type aged struct {
+		lane
+		at track.Millis
+	}
+	var all []aged
 	for l, p := range s {
 		if p.at+sessionExpiry < now {
 			delete(s, l)
 			continue
 		}
-		all = append(all, l)
+		all = append(all, aged{l, p.at})
 	}
 	if len(all) <= maxSessions {
 		return
 	}
-	slices.SortFunc(all, func(a, b lane) int { return cmp.Compare(s[a].at, s[b].at) })
+	slices.SortFunc(all, func(a, b aged) int { return cmp.Compare(a.at, b.at) })
 	for _, l := range all[:len(all)-maxSessions] {
-		delete(s, l)
+		delete(s, l.lane)
 	}
 }
 
