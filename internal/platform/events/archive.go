@@ -103,8 +103,14 @@ func (r *Reader) older(dst []Record, until uint64) ([]Record, Gap) {
 	}
 	var gap Gap
 	size, examined := 0, 0
+	missed := func(first uint64) bool { // events may be removed at any time
+		if r.next < first {
+			gap = Gap{From: r.next, To: first - 1}
+		}
+		return r.next < first
+	}
 	_ = r.log.walk(r.log.journal, r.next, func(rec *Record) bool {
-		if rec.Cursor >= until || examined == scanLimit || len(dst) == cap(dst) || size >= batchBytes {
+		if rec.Cursor >= until || examined == scanLimit || len(dst) == cap(dst) || size >= batchBytes || missed(rec.Cursor) {
 			return false
 		}
 		if r.match(rec) {
@@ -115,7 +121,9 @@ func (r *Reader) older(dst []Record, until uint64) ([]Record, Gap) {
 		examined++
 		return true
 	}, func(g Gap) bool {
-		gap = g
+		if !missed(g.From) {
+			gap = g
+		}
 		return false
 	})
 	switch {

@@ -151,6 +151,50 @@ func TestDamagedEvents(t *testing.T) {
 	same(t, "around damage", readAll(l, 7, Filter{}), []string{"8", "9", "10", "gap 11-13", "14", "15", "16", "17", "18"})
 }
 
+// trimming is a journal that removes its oldest events as soon as a reader knows where they begin.
+type trimming struct {
+	journal.Journal
+	before uint64
+}
+
+func (j trimming) OldestEvent() uint64 {
+	oldest := j.Journal.OldestEvent()
+	_ = j.TrimPieces(j.before) // never fails in memory
+	return oldest
+}
+
+// Events that are removed while a reader looks for them are a gap.
+func TestEventsRemovedMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		before uint64
+		want   string
+	}{
+		{6, "gap 3-5 6 7 8 9 10 gap 11-12 13 14"},
+		{12, "gap 3-10 gap 11-12 13 14"},
+		{13, "gap 3-12 13 14"},
+	} {
+		j := stored(t, 10)
+		piece := func(p journal.Piece) {
+			t.Helper()
+			newest := j.Committed()
+			p.At, p.Last, p.First = journal.Place{Number: newest.At.Number + 1}, true, newest.Next()
+			if err := j.Commit(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		piece(journal.Piece{Gap: true, Count: 2, Events: Loss{Reason: "r", Counted: true}.Encode()})
+		for _, object := range []string{"13", "14"} {
+			piece(journal.Piece{Count: 1, Events: AppendRecord(nil, &Record{Object: object, JSON: Plain([]byte("{}"))})})
+		}
+		l, err := OpenLog(1, 1<<20, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.journal = trimming{j, c.before}
+		same(t, fmt.Sprint("removed before ", c.before), readAll(l, 2, Filter{}), []string{c.want})
+	}
+}
+
 func TestStoredRecords(t *testing.T) {
 	e := event()
 	want := []Record{NewRecord(e, ""), {Subject: "s", JSON: Plain([]byte("{}"))}}
