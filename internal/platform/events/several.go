@@ -10,12 +10,16 @@ import (
 
 // appendSeveralID appends the id of an event about several objects: count, the rule, the fence and
 // the number of the record with which the event came; or near, the rule, the two objects and that
-// number.
+// number. The objects have their fleets, both or, if both are in the default one, neither.
 func appendSeveralID(b []byte, e *track.Event, number uint64) []byte {
 	if other := e.Several.Other; other != nil {
 		b = append(subjects.AppendToken(append(b, "near/"...), e.Rule), '/')
-		b = append(AppendObjectID(b, e.Fleet, e.ID), '/')
-		b = append(AppendObjectID(b, other.Fleet, other.ID), '/')
+		for _, o := range []track.Party{{Fleet: e.Fleet, ID: e.ID}, *other} {
+			if e.Fleet != DefaultFleet || other.Fleet != DefaultFleet {
+				b = append(subjects.AppendToken(b, o.Fleet), '/')
+			}
+			b = append(subjects.AppendToken(b, o.ID), '/')
+		}
 	} else {
 		b = append(subjects.AppendToken(append(b, "count/"...), e.Rule), '/')
 		b = append(subjects.AppendToken(b, fenceKey(e)), '/')
