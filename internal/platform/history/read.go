@@ -37,9 +37,13 @@ func (c *contents) fixes(dst []Fix) (fixes []Fix, err error) {
 	return ordered(append(fixes, c.gathered...)), nil
 }
 
-// hours returns the contents of some hours of a day of an object. What is read first moves towards
-// what is read last, so that nothing is missed.
-func (h *History) hours(object string, number int64, from, to int) (all [24]contents, err error) {
+// readBytes bounds the blocks that are read at once. They may exceed it by those of an hour.
+const readBytes = 1 << 20
+
+// hours returns the contents of some hours of a day of an object, with the last hour: an earlier
+// one than to if the contents are large. What is read first moves towards what is read last, so
+// that nothing is missed.
+func (h *History) hours(object string, number int64, from, to int) (all [24]contents, last int, err error) {
 	h.mu.Lock()
 	for n := from; n <= to; n++ {
 		if list := h.gathered[slotOf(object, track.Millis(number)*day+track.Millis(n)*hour)]; list != nil {
@@ -47,6 +51,7 @@ func (h *History) hours(object string, number int64, from, to int) (all [24]cont
 		}
 	}
 	h.mu.Unlock()
+	size := 0
 	for _, kind := range []string{fragments, blocks} {
 		prefix := ofDay(kind, number, object)
 		err := h.j.Values(prefix, prefix+string([]byte{byte(from)}), func(v journal.Value) error {
@@ -56,18 +61,22 @@ func (h *History) hours(object string, number int64, from, to int) (all [24]cont
 				return fmt.Errorf("%w: %q is no block", journal.ErrDamaged, v.Name)
 			case n > to:
 				return journal.ErrEnough
+			case n > from && size > readBytes:
+				to = n - 1
+				return journal.ErrEnough
 			case kind == blocks:
 				all[n].block = slices.Clone(v.Bytes)
 			default:
 				all[n].fragments = append(all[n].fragments, slices.Clone(v.Bytes))
 			}
+			size += len(v.Bytes)
 			return nil
 		})
 		if err != nil && !errors.Is(err, journal.ErrEnough) {
-			return all, err
+			return all, to, err
 		}
 	}
-	return all, nil
+	return all, to, nil
 }
 
 // days returns the days that have fixes of any object, in order, within two days.
@@ -131,20 +140,22 @@ func (h *History) onDays(ctx context.Context, object string, days []int64, from,
 		if number == dayOf(to-1) {
 			last = hourOf(to - 1)
 		}
-		hours, err := h.hours(object, number, first, last)
-		if err != nil {
-			return err
-		}
-		for n := range hours {
-			if fixes, err = hours[n].fixes(fixes); err != nil {
+		for n := first; n <= last; {
+			hours, end, err := h.hours(object, number, n, last)
+			if err != nil {
 				return err
 			}
-			if part := cut(fixes, from, to); len(part) > 0 && !f(part) {
-				return nil
+			for ; n <= end; n++ {
+				if fixes, err = hours[n].fixes(fixes); err != nil {
+					return err
+				}
+				if part := cut(fixes, from, to); len(part) > 0 && !f(part) {
+					return nil
+				}
 			}
-		}
-		if err := ctx.Err(); err != nil {
-			return err
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -267,21 +278,22 @@ func (h *History) lastFix(object string, at track.Millis, last int64, days []int
 
 // lastOf returns the last fix of some hours at a time or before it.
 func (h *History) lastOf(object string, number int64, from, to int, at track.Millis) (f Fix, ok bool, err error) {
-	if from > to {
-		return f, false, nil
-	}
-	hours, err := h.hours(object, number, from, to)
-	if err != nil {
-		return f, false, err
-	}
-	for n := to; n >= from; n-- {
-		fixes, err := hours[n].fixes(nil)
+	for from <= to {
+		hours, end, err := h.hours(object, number, from, to)
 		if err != nil {
 			return f, false, err
 		}
-		if fixes = cut(fixes, math.MinInt64, at+1); len(fixes) > 0 {
-			return fixes[len(fixes)-1], true, nil
+		for n := end; n >= from; n-- {
+			fixes, err := hours[n].fixes(nil)
+			if err != nil {
+				return f, false, err
+			}
+			if fixes = cut(fixes, math.MinInt64, at+1); len(fixes) > 0 {
+				f, ok = fixes[len(fixes)-1], true
+				break
+			}
 		}
+		from = end + 1
 	}
-	return f, false, nil
+	return f, ok, nil
 }
