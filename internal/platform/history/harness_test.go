@@ -140,6 +140,17 @@ func trackOf(t testing.TB, h *History, id string) (all []Fix) {
 	return all
 }
 
+// objectsAt returns a page of the objects at a time.
+func objectsAt(t testing.TB, h *History, at track.Millis, q Query) (found []Past, next string) {
+	t.Helper()
+	next, err := h.At(context.Background(), at, q, func(p Past) bool {
+		found = append(found, p)
+		return true
+	})
+	ok(t, err)
+	return found, next
+}
+
 // zone is a square fence in the middle of the city.
 func zone(center city.Fix, half float64) fence.Fence {
 	w, s, e, n := center.Lon-half, center.Lat-half, center.Lon+half, center.Lat+half
@@ -266,9 +277,9 @@ func (d *drive) verify(t testing.TB, h *History) {
 		}
 		d.verifyVisits(t, h, i)
 	}
-	found, next, err := h.At(ctx, d.begin+day/2, Query{Limit: d.vehicles})
-	if err != nil || len(found) != d.vehicles || next != "" {
-		t.Fatalf("%d objects at noon, %q, %v", len(found), next, err)
+	found, next := objectsAt(t, h, d.begin+day/2, Query{Limit: d.vehicles})
+	if len(found) != d.vehicles || next != "" {
+		t.Fatalf("%d objects at noon, %q", len(found), next)
 	}
 	noon := map[string]city.Fix{}
 	for i := range d.noon {

@@ -247,12 +247,12 @@ func TestRemoval(t *testing.T) {
 		}
 	}
 	ok(t, h.Trim(track.Millis(100*day).Time(), 0, size))
-	if found, _, err := h.At(ctx, 1000*day, Query{Limit: 10}); err != nil || len(found) != 0 {
-		t.Errorf("%d objects, %v", len(found), err)
+	if found, _ := objectsAt(t, h, 1000*day, Query{Limit: 10}); len(found) != 0 {
+		t.Errorf("%d objects", len(found))
 	}
 	fill(400, 401)
-	if found, _, err := h.At(ctx, 1000*day, Query{Limit: 10}); err != nil || len(found) != 3 {
-		t.Errorf("%d objects, %v", len(found), err)
+	if found, _ := objectsAt(t, h, 1000*day, Query{Limit: 10}); len(found) != 3 {
+		t.Errorf("%d objects", len(found))
 	}
 }
 
@@ -273,14 +273,25 @@ func TestPages(t *testing.T) {
 	q := Query{Limit: 2, Prefix: "b", Fleet: fleetName}
 	for more := true; more; more = q.After != "" {
 		var found []Past
-		found, q.After, err = h.At(ctx, 2*day, q)
-		ok(t, err)
+		found, q.After = objectsAt(t, h, 2*day, q)
 		for _, p := range found {
 			got = append(got, fmt.Sprintf("%q %d", p.ID, p.Time))
 		}
 	}
 	if want := []string{`"b1" 95400000`, `"b2" 9000000`}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+	got, q = nil, Query{Limit: 2}
+	for more := true; more; more = q.After != "" {
+		q.After, err = h.At(ctx, 10*day, q, func(p Past) bool {
+			got = append(got, p.ID)
+			return false
+		})
+		ok(t, err)
+		got = append(got, ".")
+	}
+	if want := "a.b\x00.b1.b2.c."; strings.Join(got, "") != want {
+		t.Errorf("one by one: %q", got)
 	}
 	all, next, err := h.Visits(ctx, VisitQuery{From: math.MinInt64, To: math.MaxInt64, Limit: 100})
 	if err != nil || next != "" || len(all) != 15 || !all[14].Open {

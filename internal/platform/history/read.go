@@ -217,13 +217,15 @@ type Query struct {
 // Key returns the text by which objects are in order.
 func (o Object) Key() string { return o.name() }
 
-// At returns the last fix of each selected object at a time or before it, by fleet, then id. If
-// more follow, next is the key to go on after.
-func (h *History) At(ctx context.Context, at track.Millis, q Query) (found []Past, next string, err error) {
+// At calls f for the last fix of each selected object at a time or before it, by fleet, then id,
+// until f returns false: it takes no more after this one. If more follow, next is the key to go on
+// after.
+func (h *History) At(ctx context.Context, at track.Millis, q Query, f func(Past) bool) (next string, err error) {
 	days, err := h.days(dayOf(math.MinInt64), dayOf(at))
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
+	taken, last, full := 0, "", false
 	prefix := lastDays
 	if q.Fleet != "" {
 		prefix += string(appendText(nil, q.Fleet))
@@ -237,22 +239,23 @@ func (h *History) At(ctx context.Context, at track.Millis, q Query) (found []Pas
 		if !ok || !strings.HasPrefix(o.ID, q.Prefix) {
 			return ctx.Err()
 		}
-		last, _, _ := cutNumber(string(v.Bytes))
-		fix, ok, err := h.lastFix(object, at, last, days)
+		lastDay, _, _ := cutNumber(string(v.Bytes))
+		fix, ok, err := h.lastFix(object, at, lastDay, days)
 		if err != nil || !ok {
 			return errors.Join(err, ctx.Err())
 		}
-		if len(found) == q.Limit {
-			next = found[len(found)-1].name()
+		if full {
+			next = last
 			return journal.ErrEnough
 		}
-		found = append(found, Past{o, fix})
+		taken, last = taken+1, o.Key()
+		full = !f(Past{o, fix}) || taken == q.Limit
 		return ctx.Err()
 	})
 	if errors.Is(err, journal.ErrEnough) {
 		err = nil
 	}
-	return found, next, err
+	return next, err
 }
 
 // lastFix returns the last fix of an object at a time or before it, on these days, but not behind

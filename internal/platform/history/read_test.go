@@ -1,7 +1,6 @@
 package history
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -58,13 +57,18 @@ func TestALargeDayIsReadInParts(t *testing.T) {
 			}
 		}
 		for n := range batch {
-			found, _, err := h.At(context.Background(), batch[n].Time+hour/perHour-1, Query{Limit: 1})
-			if err != nil || len(found) != 1 || found[0].Time != batch[n].Time {
-				t.Fatalf("%s: at fix %d: %+v, %v", form, n, found, err)
+			found, _ := objectsAt(t, h, batch[n].Time+hour/perHour-1, Query{Limit: 1})
+			if len(found) != 1 || found[0].Time != batch[n].Time {
+				t.Fatalf("%s: at fix %d: %+v", form, n, found)
 			}
 		}
 		if f, there, err := h.lastFix(Object{fleetName, "v"}.name(), day-1, 0, []int64{0}); err != nil || !there || f != fixes[all-1] {
 			t.Errorf("%s: the last fix is of %d, %v", form, f.Time, err)
+		}
+		for _, s := range sampleOf(t, h, Sampling{To: day, Limit: all}) {
+			if len(s.Fixes) != all || s.Fixes[all/2].Props != "" {
+				t.Errorf("%s: a sample of %d fixes, with %.20q", form, len(s.Fixes), s.Fixes[all/2].Props)
+			}
 		}
 		merged(t, h)
 	}

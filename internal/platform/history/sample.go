@@ -31,7 +31,7 @@ type Sampling struct {
 // Series is a part of the track of an object.
 type Series struct {
 	Object
-	Fixes []Fix // by time; the first may be older than Sampling.From
+	Fixes []Fix // by time, without Props; the first may be older than Sampling.From
 }
 
 const (
@@ -118,10 +118,11 @@ func (s *sampler) begin() {
 	s.kept, s.some, s.in, s.present = s.kept[:0], false, s.q.In == nil, math.MinInt64
 }
 
-// add takes the next positions, by time.
+// add takes the next positions, by time. It removes their Props, which would take much memory.
 func (s *sampler) add(fixes []Fix) {
 	for i := range fixes {
 		f := &fixes[i]
+		f.Props = ""
 		if f.Time < s.q.From {
 			s.before, s.some = *f, true
 			continue

@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
+	"paddock/internal/platform/budget"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/history"
 	"paddock/internal/platform/ingest"
@@ -14,8 +16,12 @@ import (
 	"paddock/internal/process/keyring"
 )
 
-// dryRunPositions bounds the past positions of a dry run.
-const dryRunPositions = 1_000_000
+const (
+	// dryRunPositions bounds the past positions of a dry run.
+	dryRunPositions = 1_000_000
+	// positionBytes is the size of a position in memory, without Props, in a slice that grows.
+	positionBytes = 160
+)
 
 // dryRunPath is the path of a dry run.
 const dryRunPath = "/v1/rules/dry-run"
@@ -56,7 +62,9 @@ func (a *API) postDryRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	batch, err := a.dryPositions(r, &q)
+	past := a.memory.Lease()
+	defer past.Release()
+	batch, err := a.dryPositions(r, past, &q)
 	if err != nil {
 		return err
 	}
@@ -80,13 +88,14 @@ func (a *API) dryView(q *dryRun) (*track.View, error) {
 	return dryrun.View(a.cfg.Catalog, state, q.Policy), nil
 }
 
-// dryPositions returns the positions of the request, in their order.
-func (a *API) dryPositions(r *http.Request, q *dryRun) (*ingest.Batch, error) {
+// dryPositions returns the positions of the request, in their order. Past ones are in memory of the
+// lease.
+func (a *API) dryPositions(r *http.Request, l *budget.Lease, q *dryRun) (*ingest.Batch, error) {
 	switch {
 	case (q.Positions == nil) == (q.History == nil):
 		return nil, fail(http.StatusBadRequest, "body: give one of positions and history")
 	case q.History != nil:
-		return a.dryHistory(r, q)
+		return a.dryHistory(r, l, q)
 	}
 	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
 	batch, err := dec.Decode(q.Positions)
@@ -96,8 +105,8 @@ func (a *API) dryPositions(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 	return batch, nil
 }
 
-// dryHistory reads past positions of an object.
-func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
+// dryHistory reads past positions of an object, into memory of the lease.
+func (a *API) dryHistory(r *http.Request, l *budget.Lease, q *dryRun) (*ingest.Batch, error) {
 	h := q.History
 	past, err := a.past(r)
 	switch {
@@ -112,6 +121,8 @@ func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 		return nil, err
 	}
 	batch := &ingest.Batch{}
+	var crowded error
+	size := 0
 	err = past.Track(r.Context(), history.Object{Fleet: h.Fleet, ID: h.Object}, track.MillisOf(h.From), track.MillisOf(h.To), func(fixes []history.Fix) bool {
 		for i := range fixes {
 			f := &fixes[i]
@@ -119,10 +130,12 @@ func (a *API) dryHistory(r *http.Request, q *dryRun) (*ingest.Batch, error) {
 				Fleet: h.Fleet, ID: h.Object, Lon: f.Lon, Lat: f.Lat, Time: f.Time,
 				Speed: f.Speed, Heading: f.Heading, Accuracy: f.Accuracy, Props: json.RawMessage(f.Props),
 			})
+			size += positionBytes + len(f.Props)
 		}
-		return len(batch.Positions) <= dryRunPositions
+		crowded = hold(l, int64(size))
+		return len(batch.Positions) <= dryRunPositions && crowded == nil
 	})
-	if err == nil && len(batch.Positions) > dryRunPositions {
+	if err = errors.Join(err, crowded); err == nil && len(batch.Positions) > dryRunPositions {
 		err = fail(http.StatusBadRequest, "body: history: more than %d positions: take a shorter time", dryRunPositions)
 	}
 	return batch, err

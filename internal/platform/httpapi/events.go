@@ -57,8 +57,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	s := &eventStream{api: a, log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w)}
 	if !wait {
-		s.past(reader, limit)
-		return nil
+		return s.past(reader, limit)
 	}
 	s.begin()
 	if r.Method == http.MethodHead {
@@ -205,7 +204,9 @@ func (s *eventStream) begin() {
 }
 
 // past answers with kept events, up to the limit, and the last cursor.
-func (s *eventStream) past(reader *events.Reader, limit int) {
+func (s *eventStream) past(reader *events.Reader, limit int) error {
+	l := s.api.memory.Lease()
+	defer l.Release()
 	for limit > 0 && len(s.buf) < maxPast {
 		records, gap := reader.TryNext(make([]events.Record, 0, min(limit, streamBatch)))
 		if len(records) == 0 && gap.Count() == 0 {
@@ -213,9 +214,12 @@ func (s *eventStream) past(reader *events.Reader, limit int) {
 		}
 		limit -= len(records)
 		s.encode(records, gap)
+		if err := hold(l, int64(cap(s.buf))); err != nil {
+			return err
+		}
 	}
 	s.w.Header().Set(cursorHeader, s.log.Cursor(reader.Position()))
-	_ = answer(s.w, s.enc.mediaType, s.buf)
+	return answer(s.w, s.enc.mediaType, s.buf)
 }
 
 // follow writes events as they occur, until the client disconnects or the log ends. The log ends in

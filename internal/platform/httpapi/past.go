@@ -79,6 +79,10 @@ func period(q url.Values) (from, to track.Millis, err error) {
 	return from, to, nil
 }
 
+// pastBytes is the size of a pastJSON and of its text, without Props: these are there up to four
+// times while they are encoded.
+const pastBytes = 1 << 10
+
 // pastJSON is an object in the answer of GET /v1/objects?at=.
 type pastJSON struct {
 	ID       string          `json:"id"`
@@ -106,22 +110,28 @@ func (a *API) objectsAt(w http.ResponseWriter, r *http.Request, q url.Values, fl
 	if err != nil {
 		return err
 	}
-	found, next, err := h.At(r.Context(), at, history.Query{Fleet: fleet, Prefix: q.Get("prefix"), After: after, Limit: limit})
-	if err != nil {
-		return err
-	}
+	l := a.memory.Lease()
+	defer l.Release()
 	page := struct {
 		Objects []pastJSON `json:"objects"`
 		Next    string     `json:"next,omitempty"`
-	}{[]pastJSON{}, base64.RawURLEncoding.EncodeToString([]byte(next))}
-	for i := range found {
-		o := &found[i]
+	}{Objects: []pastJSON{}}
+	var crowded error
+	props := 0
+	next, err := h.At(r.Context(), at, history.Query{Fleet: fleet, Prefix: q.Get("prefix"), After: after, Limit: limit}, func(o history.Past) bool {
 		page.Objects = append(page.Objects, pastJSON{
 			ID: o.ID, Fleet: o.Fleet, Lon: o.Lon, Lat: o.Lat,
 			T: events.FormatTime(o.Time.Time()), Seen: events.FormatTime(o.Arrived.Time()),
 			Accuracy: known(o.Accuracy), Speed: known(o.Speed), Heading: known(o.Heading), Props: json.RawMessage(o.Props),
 		})
+		props += len(o.Props)
+		crowded = hold(l, int64(len(page.Objects)*pastBytes+4*props))
+		return props <= maxPageProps && crowded == nil
+	})
+	if err = errors.Join(err, crowded); err != nil {
+		return err
 	}
+	page.Next = base64.RawURLEncoding.EncodeToString([]byte(next))
 	return writeJSON(w, http.StatusOK, &page)
 }
 

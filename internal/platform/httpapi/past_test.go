@@ -22,6 +22,21 @@ import (
 // withPast returns a history of two objects that move in and out of a fence.
 func withPast(t *testing.T) *history.History {
 	t.Helper()
+	var positions []track.Position
+	for n := range 60 {
+		for _, id := range []string{"v", "w"} {
+			positions = append(positions, track.Position{
+				Fleet: "default", ID: id, Lon: float64(n), Lat: 5, Time: track.Millis(n) * 60_000,
+				Speed: track.Measured(2.5), Props: json.RawMessage(`{"line":"M1"}`),
+			})
+		}
+	}
+	return pastOf(t, positions)
+}
+
+// pastOf returns a history of positions, and of the visits to a fence.
+func pastOf(t *testing.T, positions []track.Position) *history.History {
+	t.Helper()
 	catalog := &fence.Catalog{}
 	set, err := fence.NewSet("squares", fence.Options{})
 	must(t, err)
@@ -34,16 +49,7 @@ func withPast(t *testing.T) *history.History {
 	p, err := ingest.Open(t.Context(), ingest.Config{Journal: log, Fences: fences, Track: track.Options{Initial: track.InitialEnter}})
 	must(t, err)
 	p.Start(logOnly{events.NewLog(1000, 1<<20, "run1")})
-	b := &ingest.Batch{}
-	for n := range 60 {
-		for _, id := range []string{"v", "w"} {
-			b.Positions = append(b.Positions, track.Position{
-				Fleet: "default", ID: id, Lon: float64(n), Lat: 5, Time: track.Millis(n) * 60_000,
-				Speed: track.Measured(2.5), Props: json.RawMessage(`{"line":"M1"}`),
-			})
-		}
-	}
-	_, err = p.Submit(t.Context(), b)
+	_, err = p.Submit(t.Context(), &ingest.Batch{Positions: positions})
 	must(t, err)
 	h, err := history.Open(history.Options{Journal: log})
 	must(t, err)

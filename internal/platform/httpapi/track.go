@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -20,24 +22,49 @@ const (
 	defaultFixes = 10_000
 	maxFixes     = 100_000
 	maxTolerance = 100_000 // metres
+
+	// maxWayProps ends a page early, in bytes.
+	maxWayProps = 16 << 20
+	// fixBytes is the size of a position in memory, twice as slices of them grow or are simplified.
+	fixBytes = 2 * 72
 )
 
 // way is a page of the track of an object.
 type way struct {
 	object history.Object
+	limit  int  // of fixes
+	whole  bool // with Props
 	fixes  []history.Fix
+	props  int    // bytes of Props
 	next   string // the after of the next page
+}
+
+// add adds fixes, and reports whether there is room for more.
+func (t *way) add(fixes []history.Fix) bool {
+	for _, f := range fixes {
+		if len(t.fixes) == t.limit || t.props > maxWayProps {
+			t.next = strconv.FormatInt(int64(t.fixes[len(t.fixes)-1].Time), 10)
+			return false
+		}
+		if !t.whole {
+			f.Props = ""
+		}
+		t.fixes = append(t.fixes, f)
+		t.props += len(f.Props)
+	}
+	return true
 }
 
 // wayFormats are the forms of a track, by the parameter format.
 var wayFormats = map[string]struct {
 	mediaType string
+	props     bool
 	write     func(w *bufio.Writer, t *way)
 }{
-	"geojson": {"application/geo+json", writeFeature},
-	"ndjson":  {"application/x-ndjson", writeLines},
-	"gpx":     {"application/gpx+xml", writeGPX},
-	"csv":     {"text/csv", writeColumns},
+	"geojson": {"application/geo+json", false, writeFeature},
+	"ndjson":  {"application/x-ndjson", true, writeLines},
+	"gpx":     {"application/gpx+xml", false, writeGPX},
+	"csv":     {"text/csv", true, writeColumns},
 }
 
 // getTrack answers the past positions of an object.
@@ -73,17 +100,19 @@ func (a *API) getTrack(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t := &way{object: history.Object{Fleet: fleet, ID: r.PathValue("id")}}
+	l := a.memory.Lease()
+	defer l.Release()
+	t := &way{object: history.Object{Fleet: fleet, ID: r.PathValue("id")}, limit: limit, whole: format.props}
+	var crowded error
 	err = h.Track(r.Context(), t.object, from, to, func(fixes []history.Fix) bool {
-		t.fixes = append(t.fixes, fixes...)
-		return len(t.fixes) <= limit
+		room := t.add(fixes)
+		crowded = hold(l, int64(len(t.fixes)*fixBytes+t.props))
+		return room && crowded == nil
 	})
-	if err != nil {
+	if err = errors.Join(err, crowded); err != nil {
 		return err
 	}
-	if len(t.fixes) > limit {
-		t.fixes = t.fixes[:limit]
-		t.next = strconv.FormatInt(int64(t.fixes[limit-1].Time), 10)
+	if t.next != "" {
 		w.Header().Set(nextHeader, t.next)
 	}
 	t.fixes = simplified(t.fixes, tolerance)
@@ -113,36 +142,39 @@ func wayBounds(q url.Values) (tolerance float64, limit int, err error) {
 // writeFeature writes a GeoJSON Feature. A line has two positions at least, so that one is a Point,
 // and none is null.
 func writeFeature(w *bufio.Writer, t *way) {
-	times := make([]string, len(t.fixes))
-	var b []byte
-	for i := range t.fixes {
-		f := &t.fixes[i]
-		times[i] = events.FormatTime(f.Time.Time())
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(events.AppendFloat(append(b, '['), f.Lon), ',')
-		b = append(events.AppendFloat(b, f.Lat), ']')
-	}
-	geometry := "null"
+	id, _ := events.PlainJSON(t.object.ID) // texts always encode
+	fleet, _ := events.PlainJSON(t.object.Fleet)
+	before, behind := `{"type":"LineString","coordinates":[`, "]}"
 	switch len(t.fixes) {
 	case 0:
+		before, behind = "null", ""
 	case 1:
-		geometry = `{"type":"Point","coordinates":` + string(b) + `}`
-	default:
-		geometry = `{"type":"LineString","coordinates":[` + string(b) + `]}`
+		before, behind = `{"type":"Point","coordinates":`, "}"
 	}
-	text, _ := events.PlainJSON(struct { // texts always encode
-		Type       string          `json:"type"`
-		ID         string          `json:"id"`
-		Geometry   json.RawMessage `json:"geometry"`
-		Properties any             `json:"properties"`
-		Next       string          `json:"next,omitempty"`
-	}{"Feature", t.object.ID, json.RawMessage(geometry), struct {
-		Fleet string   `json:"fleet"`
-		Times []string `json:"times"`
-	}{t.object.Fleet, times}, t.next})
-	_, _ = w.Write(append(text, '\n'))
+	var b []byte
+	list := func(value func(f *history.Fix)) {
+		for i := range t.fixes {
+			if b = b[:0]; i > 0 {
+				b = append(b, ',')
+			}
+			value(&t.fixes[i])
+			_, _ = w.Write(b)
+		}
+	}
+	_, _ = fmt.Fprintf(w, `{"type":"Feature","id":%s,"geometry":%s`, id, before)
+	list(func(f *history.Fix) {
+		b = append(events.AppendFloat(append(b, '['), f.Lon), ',')
+		b = append(events.AppendFloat(b, f.Lat), ']')
+	})
+	_, _ = fmt.Fprintf(w, `%s,"properties":{"fleet":%s,"times":[`, behind, fleet)
+	list(func(f *history.Fix) {
+		b = append(f.Time.Time().AppendFormat(append(b, '"'), events.TimeFormat), '"')
+	})
+	_, _ = w.WriteString("]}")
+	if t.next != "" {
+		_, _ = fmt.Fprintf(w, `,"next":%q`, t.next)
+	}
+	_, _ = w.WriteString("}\n")
 }
 
 // fixJSON is a line of a track.
