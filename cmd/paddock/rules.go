@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -74,7 +75,7 @@ Exit codes: 0 all positions were understood, 1 some were not, each of which is n
 }
 
 // Run applies the positions, and prints what happens.
-func (k *rulesTestCmd) Run(c *console) error {
+func (k *rulesTestCmd) Run(ctx context.Context, c *console) error {
 	rules, err := readRules(k.File)
 	if err != nil {
 		return err
@@ -98,9 +99,9 @@ func (k *rulesTestCmd) Run(c *console) error {
 	warn(c.Stderr, k.File, warningsOf(catalog, rules))
 	view := dryrun.View(catalog, state, policy)
 	if k.JSON {
-		return k.printResult(c, view, recording)
+		return k.printResult(ctx, c, view, recording)
 	}
-	return k.printLines(c, view, recording)
+	return k.printLines(ctx, c, view, recording)
 }
 
 // policy returns the policy of the flag, or nil without one.
@@ -139,15 +140,18 @@ func (k *rulesTestCmd) recording(c *console) (*dryrun.Recording, error) {
 }
 
 // printLines prints a line for each event, and a summary.
-func (k *rulesTestCmd) printLines(c *console, view *track.View, recording *dryrun.Recording) error {
+func (k *rulesTestCmd) printLines(ctx context.Context, c *console, view *track.View, recording *dryrun.Recording) error {
 	out := bufio.NewWriter(c.Stdout)
 	told := 0
 	var line []byte
-	count := dryrun.Run(view, recording.Positions, func(e *track.Event) {
+	count, err := dryrun.Run(ctx, view, recording.Positions, func(e *track.Event) {
 		told++
 		line = dryrun.AppendLine(line[:0], e)
 		_, _ = out.Write(line) // the error is that of Flush
 	})
+	if err != nil {
+		return errors.Join(out.Flush(), err)
+	}
 	rejected := len(recording.Rejected) + recording.Omitted
 	fmt.Fprintf(out, "%d positions: %d accepted, %d late, %d outliers, %d rejected; %d events\n",
 		count.Positions+rejected, count.Accepted, count.Late, count.Outliers, rejected, told)
@@ -155,13 +159,16 @@ func (k *rulesTestCmd) printLines(c *console, view *track.View, recording *dryru
 }
 
 // printResult prints the answer of a dry run.
-func (k *rulesTestCmd) printResult(c *console, view *track.View, recording *dryrun.Recording) error {
+func (k *rulesTestCmd) printResult(ctx context.Context, c *console, view *track.View, recording *dryrun.Recording) error {
 	out := struct {
 		dryrun.Count
 		Rejected []dryrun.Rejection `json:"rejected"`
 		dryrun.Events
 	}{Rejected: append([]dryrun.Rejection{}, recording.Rejected...)}
-	out.Count, out.Events = dryrun.Encode(view, recording.Positions)
+	var err error
+	if out.Count, out.Events, err = dryrun.Encode(ctx, view, recording.Positions); err != nil {
+		return err
+	}
 	out.Positions += len(recording.Rejected) + recording.Omitted
 	return errors.Join(c.printJSON(out), k.rejections(c, recording))
 }

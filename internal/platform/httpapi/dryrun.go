@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"paddock/fence/track"
@@ -73,13 +75,20 @@ func (a *API) postDryRun(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return writeJSON(w, http.StatusOK, runDry(view, batch))
+	out, err := runDry(r.Context(), view, batch)
+	if err != nil {
+		return fail(http.StatusBadRequest, "body: %v", err)
+	}
+	return writeJSON(w, http.StatusOK, out)
 }
 
 // dryView returns the present fences with the policy and the rules of the request.
 func (a *API) dryView(q *dryRun) (*track.View, error) {
 	state := a.cfg.Book.State()
 	if q.Rules != nil {
+		if i := slices.Index(*q.Rules, nil); i >= 0 {
+			return nil, fail(http.StatusBadRequest, "body: rules[%d]: null: want a rule", i)
+		}
 		var err error
 		if state, err = state.WithRules(*q.Rules); err != nil {
 			return nil, fail(http.StatusBadRequest, "body: rules: %v", err)
@@ -142,9 +151,10 @@ func (a *API) dryHistory(r *http.Request, l *budget.Lease, q *dryRun) (*ingest.B
 }
 
 // runDry applies positions to an empty state.
-func runDry(view *track.View, batch *ingest.Batch) *dryRunResult {
+func runDry(ctx context.Context, view *track.View, batch *ingest.Batch) (*dryRunResult, error) {
 	out := &dryRunResult{Rejected: append([]ingest.Rejection{}, batch.Rejected...)}
-	out.Count, out.Events = dryrun.Encode(view, batch.Positions)
+	var err error
+	out.Count, out.Events, err = dryrun.Encode(ctx, view, batch.Positions)
 	out.Positions += len(batch.Rejected) + batch.Omitted
-	return out
+	return out, err
 }

@@ -155,7 +155,8 @@ func TestDryRun(t *testing.T) {
 	tw.problem(tw.get("/v1/objects/v"), 404, decode[Problem](tw, tw.get("/v1/objects/v")).Detail)
 	for body, want := range map[string]string{
 		`{`: "body", `{"rule":[]}`: "unknown field", `{}`: "give one of", `{"rules":[{"id":"x"}],"positions":[]}`: "set",
-		`{"rules":[{"id":"x","set":"far","count":{"at_least":0}}],"positions":[]}`: "at_least",
+		`{"rules":[{"id":"x","set":"far","count":{"at_least":0}}],"positions":[]}`: "at_least", `{"rules":[null],"positions":[]}`: "rules[0]",
+		`{"positions":[{"id":"v","lon":1,"lat":1,"t":"1980-01-06T00:00:00Z"},{"id":"v","lon":1,"lat":1,"t":"2026-01-01T00:00:00Z"}]}`: "400 days",
 	} {
 		r := tw.post("/v1/rules/dry-run", body)
 		if p := decode[Problem](tw, r); r.status != 400 || !strings.Contains(p.Detail, want) {

@@ -4,7 +4,13 @@
 package dryrun
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
 
 	"paddock/fence"
 	"paddock/fence/track"
@@ -52,16 +58,41 @@ func View(c *fence.Catalog, s *rulebook.State, p *track.Policy) *track.View {
 	return view
 }
 
+// maxSpan bounds the time of a dry run: schedules open and close in each hour of it.
+const maxSpan = 400 * 24 * time.Hour
+
+// ErrSpan: the positions are of a longer time than a dry run covers.
+var ErrSpan = errors.New("a dry run covers 400 days at most")
+
+// checkSpan refuses positions of a time longer than maxSpan.
+func checkSpan(positions []track.Position) error {
+	if len(positions) == 0 {
+		return nil
+	}
+	byTime := func(a, b track.Position) int { return cmp.Compare(a.Time, b.Time) }
+	first, last := slices.MinFunc(positions, byTime).Time, slices.MaxFunc(positions, byTime).Time
+	if last.Time().Sub(first.Time()) > maxSpan {
+		return fmt.Errorf("%w: the oldest position is of %s, the newest of %s", ErrSpan, first.Time().Format(time.RFC3339), last.Time().Format(time.RFC3339))
+	}
+	return nil
+}
+
 // Run applies positions in their order, and calls tell for each event. Each position arrives at its
 // own time, so the time ends with the last position, or when that has waited for older ones. An
-// event is valid until tell returns.
-func Run(view *track.View, positions []track.Position, tell func(*track.Event)) Count {
+// event is valid until tell returns. The error wraps ErrSpan, or is that of ctx.
+func Run(ctx context.Context, view *track.View, positions []track.Position, tell func(*track.Event)) (Count, error) {
+	if err := checkSpan(positions); err != nil {
+		return Count{}, err
+	}
 	part := fold.NewPartition(track.Options{})
 	r := run{
-		shard: part.Shard, part: part, second: fold.NewSecond(), view: view,
+		ctx: ctx, shard: part.Shard, part: part, second: fold.NewSecond(), view: view,
 		tell: tell, count: Count{Positions: len(positions)},
 	}
 	for i := range positions {
+		if ctx.Err() != nil {
+			break
+		}
 		p := &positions[i]
 		p.Arrived = p.Time
 		if i == 0 {
@@ -72,7 +103,7 @@ func Run(view *track.View, positions []track.Position, tell func(*track.Event)) 
 	r.newest += holdOf(view)
 	r.shard.Advance(r.newest)
 	r.settle()
-	return r.count
+	return r.count, ctx.Err()
 }
 
 // holdOf returns for how long a position waits for older ones.
@@ -86,18 +117,19 @@ func holdOf(view *track.View) (hold track.Millis) {
 }
 
 // Encode is Run with the events as JSON.
-func Encode(view *track.View, positions []track.Position) (count Count, told Events) {
+func Encode(ctx context.Context, view *track.View, positions []track.Position) (count Count, told Events, err error) {
 	told.Events = []json.RawMessage{}
-	count = Run(view, positions, func(e *track.Event) {
+	count, err = Run(ctx, view, positions, func(e *track.Event) {
 		if told.Truncated = len(told.Events) == MaxEvents; !told.Truncated {
 			rec := events.NewRecord(e, "dry")
 			told.Events = append(told.Events, rec.JSON.Bytes())
 		}
 	})
-	return count, told
+	return count, told, err
 }
 
 type run struct {
+	ctx    context.Context
 	shard  *track.Shard // of part
 	part   *fold.Partition
 	second *fold.Second
@@ -127,9 +159,9 @@ func (r *run) apply(p *track.Position) {
 	r.take()
 }
 
-// settle does the postponed work.
+// settle does the postponed work, until the context ends.
 func (r *run) settle() {
-	for more := true; more; {
+	for more := true; more && r.ctx.Err() == nil; {
 		r.events, more = r.shard.Step(r.events, stepEvents)
 		r.take()
 	}

@@ -1,9 +1,12 @@
 package dryrun_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
@@ -23,7 +26,10 @@ fence yard 0,0 1000,1000
 03-12 08:00:10 v 1500,500
 `)
 	var all []string
-	dryrun.Run(h.view(), h.positions, func(e *track.Event) { all = append(all, h.event(e, 0)) })
+	_, err = dryrun.Run(t.Context(), h.view(), h.positions, func(e *track.Event) { all = append(all, h.event(e, 0)) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := strings.Join(all, ", "); got != "enter yard 08:00:15" {
 		t.Error(got)
 	}
@@ -41,14 +47,17 @@ func TestEncodeIsBounded(t *testing.T) {
 		p.ID = fmt.Sprint(n)
 		h.positions = append(h.positions, p)
 	}
-	count, told := dryrun.Encode(h.view(), h.positions)
+	count, told, err := dryrun.Encode(t.Context(), h.view(), h.positions)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(told.Events) != dryrun.MaxEvents || !told.Truncated || count.Accepted != dryrun.MaxEvents+1 {
 		t.Errorf("%d events, %v, %+v", len(told.Events), told.Truncated, count)
 	}
-	if count, told = dryrun.Encode(h.view(), h.positions[1:]); told.Truncated || count.Accepted != len(told.Events) {
+	if count, told, err = dryrun.Encode(t.Context(), h.view(), h.positions[1:]); err != nil || told.Truncated || count.Accepted != len(told.Events) {
 		t.Errorf("%d events, %v, %+v", len(told.Events), told.Truncated, count)
 	}
-	if count, told = dryrun.Encode(&track.View{}, nil); told.Events == nil || count.Positions != 0 {
+	if count, told, err = dryrun.Encode(t.Context(), &track.View{}, nil); err != nil || told.Events == nil || count.Positions != 0 {
 		t.Error("no positions have no list of events")
 	}
 }
@@ -75,9 +84,37 @@ fence north.yard 0,0 100,100
 03-12 08:00:30 vans/b 140,50
 `)
 		var got []byte
-		dryrun.Run(h.view(), h.positions, func(e *track.Event) { got = dryrun.AppendLine(got, e) })
+		_, err = dryrun.Run(t.Context(), h.view(), h.positions, func(e *track.Event) { got = dryrun.AppendLine(got, e) })
+		if err != nil {
+			t.Fatal(err)
+		}
 		if string(got) != want {
 			t.Errorf("%s: got\n%swant\n%s", text, got, want)
 		}
+	}
+}
+
+// Two positions far apart in time would take an hour of schedules for each hour between them. A
+// caller that has gone ends its dry run.
+func TestSpan(t *testing.T) {
+	of := func(at string) track.Position {
+		when, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return track.Position{Fleet: "f", ID: "v", Time: track.MillisOf(when)}
+	}
+	none := func(*track.Event) {}
+	_, err := dryrun.Run(t.Context(), &track.View{}, []track.Position{of("2026-03-12T11:16:45Z"), of("1980-01-06T00:00:00Z")}, none)
+	if !errors.Is(err, dryrun.ErrSpan) || !strings.Contains(err.Error(), "1980-01-06T00:00:00Z") {
+		t.Error(err)
+	}
+	if _, err = dryrun.Run(t.Context(), &track.View{}, []track.Position{of("2026-03-12T11:16:45Z"), of("2025-03-12T11:16:45Z")}, none); err != nil {
+		t.Error(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if count, err := dryrun.Run(gone, &track.View{}, []track.Position{of("2026-03-12T11:16:45Z")}, none); !errors.Is(err, context.Canceled) || count.Accepted > 0 {
+		t.Errorf("%+v, %v", count, err)
 	}
 }

@@ -197,9 +197,9 @@ func (h *history) run() string {
 			b.WriteString(h.text[lines] + "\n")
 		}
 		var all []string
-		count := dryrun.Run(view, append([]track.Position(nil), h.positions[:i+1]...), func(e *track.Event) { all = append(all, h.event(e, i)) })
-		if count.Accepted != i+1 {
-			h.t.Errorf("%s: %+v after %s", h.rule.ID, count, h.text[h.at[i]-1])
+		count, err := dryrun.Run(h.t.Context(), view, append([]track.Position(nil), h.positions[:i+1]...), func(e *track.Event) { all = append(all, h.event(e, i)) })
+		if err != nil || count.Accepted != i+1 {
+			h.t.Errorf("%s: %+v, %v after %s", h.rule.ID, count, err, h.text[h.at[i]-1])
 		}
 		for _, e := range all[told:] {
 			b.WriteString("      " + e + "\n")
