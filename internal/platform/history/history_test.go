@@ -293,6 +293,21 @@ func TestPages(t *testing.T) {
 	if want := "a.b\x00.b1.b2.c."; strings.Join(got, "") != want {
 		t.Errorf("one by one: %q", got)
 	}
+	defer func(n int) { maxLooks = n }(maxLooks)
+	maxLooks = 1
+	got, q = nil, Query{Limit: 2}
+	for more := true; more; more = q.After != "" {
+		var found []Past
+		if found, q.After = objectsAt(t, h, 5*hour, q); len(found) > 1 {
+			t.Errorf("%d objects of one look", len(found))
+		}
+		for _, p := range found {
+			got = append(got, p.ID)
+		}
+	}
+	if want := []string{"b2"}; !slices.Equal(got, want) {
+		t.Errorf("looks are bounded: %q", got)
+	}
 	all, next, err := h.Visits(ctx, VisitQuery{From: math.MinInt64, To: math.MaxInt64, Limit: 100})
 	if err != nil || next != "" || len(all) != 15 || !all[14].Open {
 		t.Fatalf("%d visits, %q, %v", len(all), next, err)

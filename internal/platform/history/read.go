@@ -219,13 +219,13 @@ func (o Object) Key() string { return o.name() }
 
 // At calls f for the last fix of each selected object at a time or before it, by fleet, then id,
 // until f returns false: it takes no more after this one. If more follow, next is the key to go on
-// after.
+// after. It may be given after fewer objects than q.Limit, or none, if many had to be looked at.
 func (h *History) At(ctx context.Context, at track.Millis, q Query, f func(Past) bool) (next string, err error) {
 	days, err := h.days(dayOf(math.MinInt64), dayOf(at))
 	if err != nil {
 		return "", err
 	}
-	taken, last, full := 0, "", false
+	taken, looks, last, full := 0, 0, "", false
 	prefix := lastDays
 	if q.Fleet != "" {
 		prefix += string(appendText(nil, q.Fleet))
@@ -239,17 +239,23 @@ func (h *History) At(ctx context.Context, at track.Millis, q Query, f func(Past)
 		if !ok || !strings.HasPrefix(o.ID, q.Prefix) {
 			return ctx.Err()
 		}
-		lastDay, _, _ := cutNumber(string(v.Bytes))
-		fix, ok, err := h.lastFix(object, at, lastDay, days)
-		if err != nil || !ok {
-			return errors.Join(err, ctx.Err())
-		}
-		if full {
+		if looks >= maxLooks {
 			next = last
 			return journal.ErrEnough
 		}
-		taken, last = taken+1, o.Key()
-		full = !f(Past{o, fix}) || taken == q.Limit
+		lastDay, _, _ := cutNumber(string(v.Bytes))
+		fix, ok, n, err := h.lastFix(object, at, lastDay, days)
+		if looks += n; err != nil {
+			return err
+		}
+		if ok && full {
+			next = last
+			return journal.ErrEnough
+		}
+		if last = o.Key(); ok {
+			taken++
+			full = !f(Past{o, fix}) || taken == q.Limit
+		}
 		return ctx.Err()
 	})
 	if errors.Is(err, journal.ErrEnough) {
@@ -258,13 +264,17 @@ func (h *History) At(ctx context.Context, at track.Millis, q Query, f func(Past)
 	return next, err
 }
 
+// maxLooks is the number of looks at a day of an object after which At ends.
+var maxLooks = 50_000
+
 // lastFix returns the last fix of an object at a time or before it, on these days, but not behind
-// the last one of the object.
-func (h *History) lastFix(object string, at track.Millis, last int64, days []int64) (f Fix, ok bool, err error) {
+// the last one of the object, and the number of days that it has looked at.
+func (h *History) lastFix(object string, at track.Millis, last int64, days []int64) (f Fix, ok bool, looks int, err error) {
 	for _, number := range slices.Backward(days) {
 		if number > last {
 			continue
 		}
+		looks++
 		to := 23
 		if number == dayOf(at) {
 			to = hourOf(at)
@@ -272,11 +282,11 @@ func (h *History) lastFix(object string, at track.Millis, last int64, days []int
 		for _, part := range [][2]int{{to, to}, {0, to - 1}} { // mostly it is in the last hour
 			f, ok, err = h.lastOf(object, number, part[0], part[1], at)
 			if ok || err != nil {
-				return f, ok, err
+				return f, ok, looks, err
 			}
 		}
 	}
-	return f, false, nil
+	return f, false, looks, nil
 }
 
 // lastOf returns the last fix of some hours at a time or before it.

@@ -62,7 +62,7 @@ func TestALargeDayIsReadInParts(t *testing.T) {
 				t.Fatalf("%s: at fix %d: %+v", form, n, found)
 			}
 		}
-		if f, there, err := h.lastFix(Object{fleetName, "v"}.name(), day-1, 0, []int64{0}); err != nil || !there || f != fixes[all-1] {
+		if f, there, _, err := h.lastFix(Object{fleetName, "v"}.name(), day-1, 0, []int64{0}); err != nil || !there || f != fixes[all-1] {
 			t.Errorf("%s: the last fix is of %d, %v", form, f.Time, err)
 		}
 		for _, s := range sampleOf(t, h, Sampling{To: day, Limit: all}) {

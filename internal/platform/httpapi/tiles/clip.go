@@ -2,6 +2,7 @@ package tiles
 
 import (
 	"math"
+	"slices"
 
 	"paddock/fence/geometry"
 )
@@ -35,7 +36,7 @@ func (t Tile) near(dst []vertex, r geometry.Ring, box geometry.Box) []vertex {
 		if before&at&next == 0 || i == 0 || i == len(r)-1 {
 			place := t.project(p)
 			if before&at == 0 {
-				dst = t.bend(dst, last, p, lastPlace, place)
+				dst = t.bend(dst, last, p, lastPlace, place, box)
 			}
 			dst = append(dst, place)
 			before, last, lastPlace = at, p, place
@@ -45,28 +46,60 @@ func (t Tile) near(dst []vertex, r geometry.Ring, box geometry.Box) []vertex {
 	return dst
 }
 
-// maxBends bounds the vertices that are inserted into one edge.
+// maxBends bounds the vertices that are inserted into one edge within the box.
 const maxBends = 256
 
 // bend inserts vertices into an edge a-b, at u and v, which is straight in degrees and curved on
-// the map, so that it is drawn within a unit of its place. Otherwise an edge of half a degree would
-// be off by 40 m in Berlin.
-func (t Tile) bend(dst []vertex, a, b geometry.Point, u, v vertex) []vertex {
+// the map, so that it is drawn within a unit of its place in the box. Otherwise an edge of half a
+// degree would be off by 40 m in Berlin. Beyond the box a vertex at each line of its sides is
+// enough: a piece that is beyond a side in degrees is so on the map.
+func (t Tile) bend(dst []vertex, a, b geometry.Point, u, v vertex, box geometry.Box) []vertex {
+	if t.pieces(a, b, u, v) == 1 {
+		return dst
+	}
+	at := func(f float64) geometry.Point {
+		return geometry.Point{Lon: a.Lon + (b.Lon-a.Lon)*f, Lat: a.Lat + (b.Lat-a.Lat)*f}
+	}
+	cuts := [5]float64{
+		(box.MinLon - a.Lon) / (b.Lon - a.Lon), (box.MaxLon - a.Lon) / (b.Lon - a.Lon),
+		(box.MinLat - a.Lat) / (b.Lat - a.Lat), (box.MaxLat - a.Lat) / (b.Lat - a.Lat), 1,
+	}
+	slices.Sort(cuts[:])
+	from, start := 0.0, u
+	for _, to := range cuts {
+		if !(to > from && to <= 1) {
+			continue
+		}
+		end := v
+		if to < 1 {
+			end = t.project(at(to))
+		}
+		if beyond(box, at((from+to)/2)) == 0 {
+			n := t.pieces(at(from), at(to), start, end)
+			for k := 1; k < n; k++ {
+				dst = append(dst, t.project(at(from+(to-from)*float64(k)/float64(n))))
+			}
+		}
+		if to < 1 {
+			dst = append(dst, end)
+		}
+		from, start = to, end
+	}
+	return dst
+}
+
+// pieces returns the number of pieces of an edge a-b, at u and v, that are straight within a unit.
+func (t Tile) pieces(a, b geometry.Point, u, v vertex) int {
 	// The sagitta is at most pi/4 dy^2 / units.
 	if dy := v.y - u.y; dy*dy < t.units() {
-		return dst
+		return 1
 	}
 	off2 := toSegment2(t.project(geometry.Point{Lon: (a.Lon + b.Lon) / 2, Lat: (a.Lat + b.Lat) / 2}), u, v)
 	if !(off2 > 1) {
-		return dst
+		return 1
 	}
 	// The distance falls with the square of the number of pieces.
-	n := min(maxBends, int(math.Ceil(math.Sqrt(math.Sqrt(off2)))))
-	for k := 1; k < n; k++ {
-		f := float64(k) / float64(n)
-		dst = append(dst, t.project(geometry.Point{Lon: a.Lon + (b.Lon-a.Lon)*f, Lat: a.Lat + (b.Lat-a.Lat)*f}))
-	}
-	return dst
+	return min(maxBends, int(math.Ceil(math.Sqrt(math.Sqrt(off2)))))
 }
 
 // clip cuts a ring to the tile and its buffer, one side after the other (Sutherland and Hodgman).

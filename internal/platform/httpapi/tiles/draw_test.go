@@ -402,6 +402,39 @@ func TestDrawStops(t *testing.T) {
 	}
 }
 
+// Edges around the world take few vertices in a small tile, and the ones they take are beyond its
+// sides or within a unit of the edge.
+func TestLongEdgesTakeFewVertices(t *testing.T) {
+	tile := Tile{MaxZoom, 1 << (MaxZoom - 1), 1 << (MaxZoom - 1)}
+	var ring geometry.Ring
+	for i := range 1000 {
+		ring = append(ring, geometry.Point{Lon: -179 - float64(i)/2000, Lat: -60}, geometry.Point{Lon: 179 + float64(i)/2000, Lat: 80})
+	}
+	if got := tile.near(nil, ring, tile.bounds()); len(got) > 6*len(ring) {
+		t.Errorf("%d vertices of a ring of %d", len(got), len(ring))
+	}
+	b := tile.bounds()
+	for _, to := range []geometry.Point{{Lon: b.MaxLon, Lat: b.MaxLat}, {Lon: b.MaxLon, Lat: b.MinLat - 1e-4}} {
+		a := geometry.Point{Lon: -90, Lat: -60}
+		end := geometry.Point{Lon: to.Lon + (to.Lon-a.Lon)/2, Lat: to.Lat + (to.Lat-a.Lat)/2}
+		u, v := tile.project(a), tile.project(end)
+		path := append(tile.bend([]vertex{u}, a, end, u, v, b), v)
+		for f := 0.0; f <= 1; f += 1e-4 {
+			p := geometry.Point{Lon: a.Lon + (end.Lon-a.Lon)*f, Lat: a.Lat + (end.Lat-a.Lat)*f}
+			if beyond(b, p) != 0 {
+				continue
+			}
+			off := math.Inf(1)
+			for i := range path[1:] {
+				off = min(off, toSegment2(tile.project(p), path[i], path[i+1]))
+			}
+			if off > 1 {
+				t.Errorf("%v is %v units off", p, math.Sqrt(off))
+			}
+		}
+	}
+}
+
 func TestNameOf(t *testing.T) {
 	for properties, want := range map[string]string{
 		``:                                       "",

@@ -15,7 +15,7 @@ func (d *drawing) line(l geometry.Line) {
 			continue
 		}
 		u, v := d.tile.project(a), d.tile.project(b)
-		d.ring = append(d.tile.bend(append(d.ring[:0], u), a, b, u, v), v)
+		d.ring = append(d.tile.bend(append(d.ring[:0], u), a, b, u, v, d.bounds), v)
 		for k := 1; k < len(d.ring); k++ {
 			if from, to, ok := clipEdge(d.ring[k-1], d.ring[k]); ok {
 				d.stroke(from, to)
