@@ -137,7 +137,8 @@ func beginAnew(j *journal.Disk) error {
 		}
 	}
 	committed := j.Committed()
-	values, err := events.Lose(j, committed.Next()-1)
+	_, newest := j.Bounds()
+	values, err := events.Lose(j, committed.Next()-1, newest+1)
 	if err != nil {
 		return err
 	}

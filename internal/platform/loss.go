@@ -95,7 +95,7 @@ func (p *Platform) mend(cfg ingest.Config, dir string, l *loss, damage []journal
 		return err
 	}
 	sets := map[string]error{}
-	cfg.Journal, cfg.Run = j, ""
+	cfg.Journal, cfg.Runs = j, nil
 	if cfg.Fences, err = views.Open(views.Options{
 		Catalog: &fence.Catalog{}, Fences: p.fenceOptions(), Journal: j, Lost: func(set string, err error) { sets[set] = err },
 	}); err != nil {
@@ -148,7 +148,7 @@ func seal(j *journal.Salvaged, l *loss, found ingest.Recovered, gap bool) error 
 	if gap {
 		piece = events.Loss{Reason: lostReason}.Encode()
 		committed := j.Committed()
-		more, err := events.Lose(j, committed.Next()-1)
+		more, err := events.Lose(j, committed.Next()-1, found.Number+1)
 		if err != nil {
 			return err
 		}

@@ -65,8 +65,9 @@ func (p *Platform) openState(ctx context.Context) error {
 			return err
 		}
 		cfg.Fences = views.New(p.catalog, p.book)
-		cfg.Run = events.NewEpoch()
-		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), cfg.Run)
+		run := events.NewEpoch()
+		cfg.Runs = events.Runs{{Name: run}}
+		p.events = events.NewLog(limits.Events, int64(limits.EventBytes), run)
 		p.pipeline, err = ingest.Open(ctx, cfg)
 		return err
 	}
@@ -176,7 +177,7 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	if err != nil {
 		return err
 	}
-	if cfg.Run, err = events.Run(p.journal); err != nil {
+	if cfg.Runs, err = events.RunsOf(p.journal); err != nil {
 		return err
 	}
 	cfg.Journal, cfg.Fences, cfg.Needed, cfg.Follower = p.ownJournal(), p.views, p.neededRecord, p.history
@@ -236,11 +237,11 @@ func Verify(dir string, log *slog.Logger, progress func(number, newest uint64)) 
 	if err != nil {
 		return found, err
 	}
-	run, err := events.Run(j)
+	runs, err := events.RunsOf(j)
 	if err != nil {
 		return found, err
 	}
-	return ingest.Verify(ingest.Config{Journal: j, Fences: kept, Run: run}, progress)
+	return ingest.Verify(ingest.Config{Journal: j, Fences: kept, Runs: runs}, progress)
 }
 
 // Past returns the past in a data directory, for an export. No platform may run with it, and

@@ -10,7 +10,7 @@ import (
 )
 
 // earlierName is the journal's value that holds the epochs before losses, and runName the one that
-// holds the run of events since the last of them, see [NewRecord].
+// holds the runs since the first of them.
 const (
 	earlierName = "epochs"
 	runName     = "run"
@@ -37,10 +37,42 @@ func gapOf(p *journal.Piece) (Gap, error) {
 	return g, nil
 }
 
-// Lose returns the values that a journal needs when its newest events are lost: new events have
-// another epoch and another run, as clients may know lost ones with the same cursors and ids.
-// Cursors of the present epoch stay valid; those behind last stand for last.
-func Lose(j journal.Journal, last uint64) ([]journal.Value, error) {
+// Run is the run of the events of a journal's records from one on, see [NewRecord].
+type Run struct {
+	From uint64 `json:"from"`
+	Name string `json:"name"`
+}
+
+// Runs are in the order of their records.
+type Runs []Run
+
+// Of returns the name of the run of a record: "" before the first one.
+func (all Runs) Of(record uint64) (name string) {
+	for _, r := range all {
+		if r.From <= record {
+			name = r.Name
+		}
+	}
+	return name
+}
+
+// RunsOf returns the runs of a journal, of which there are none before the first loss.
+func RunsOf(j journal.Journal) (all Runs, err error) {
+	text, err := optional(j, runName)
+	switch {
+	case err != nil || len(text) == 0:
+		return nil, err
+	case text[0] != '[': // the name alone: all records that are left have this run
+		return Runs{{Name: string(text)}}, nil
+	}
+	return all, json.Unmarshal(text, &all)
+}
+
+// Lose returns the values that a journal needs when its newest events are lost: those of the
+// records from one on have another epoch and another run, as clients may know lost ones with the
+// same cursors and ids. Cursors of the present epoch stay valid, and ones behind last stand for
+// last.
+func Lose(j journal.Journal, last, record uint64) ([]journal.Value, error) {
 	earlier, err := earlierEpochs(j)
 	if err != nil {
 		return nil, err
@@ -55,9 +87,14 @@ func Lose(j journal.Journal, last uint64) ([]journal.Value, error) {
 	case !errors.Is(err, journal.ErrNotFound):
 		return nil, err
 	}
+	runs, err := RunsOf(j)
+	if err != nil {
+		return nil, err
+	}
+	epoch := NewEpoch()
 	text, _ := json.Marshal(now) // such a map always encodes
-	epoch := []byte(NewEpoch())
-	return []journal.Value{{Name: earlierName, Bytes: text}, {Name: epochName, Bytes: epoch}, {Name: runName, Bytes: epoch}}, nil
+	names, _ := json.Marshal(append(runs, Run{record, epoch}))
+	return []journal.Value{{Name: earlierName, Bytes: text}, {Name: epochName, Bytes: []byte(epoch)}, {Name: runName, Bytes: names}}, nil
 }
 
 func earlierEpochs(j journal.Journal) (earlier map[string]uint64, err error) {
@@ -66,12 +103,6 @@ func earlierEpochs(j journal.Journal) (earlier map[string]uint64, err error) {
 		err = json.Unmarshal(text, &earlier)
 	}
 	return earlier, err
-}
-
-// Run returns the run of the events of a journal: "" before the first loss.
-func Run(j journal.Journal) (string, error) {
-	run, err := optional(j, runName)
-	return string(run), err
 }
 
 // optional returns a value, or nil if it is not there.

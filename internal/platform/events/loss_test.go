@@ -78,7 +78,7 @@ func TestCursorsBeforeALoss(t *testing.T) {
 		}
 		epoch, _, _ := strings.Cut(l.Cursor(1), "-")
 		epochs = append(epochs, epoch)
-		values, err := Lose(j, last)
+		values, err := Lose(j, last, last+1)
 		if err == nil {
 			err = j.Put(values...)
 		}
@@ -102,8 +102,17 @@ func TestCursorsBeforeALoss(t *testing.T) {
 	if _, err := l.ParseCursor("other-4"); !errors.Is(err, ErrGone) {
 		t.Error(err)
 	}
-	run, err := Run(j)
-	if err != nil || l.Cursor(1) != run+"-1" || slices.Contains(epochs, run) {
+	runs, err := RunsOf(j)
+	if run := runs.Of(99); err != nil || l.Cursor(1) != run+"-1" || slices.Contains(epochs, run) {
 		t.Errorf("run %q, epochs %q, %v", run, epochs, err)
+	}
+	if runs.Of(10) != "" || runs.Of(11) != epochs[1] || len(runs) != 2 {
+		t.Errorf("%v, epochs %q", runs, epochs)
+	}
+	if err = j.Put(journal.Value{Name: runName, Bytes: []byte("f2d4a95f5d85")}); err != nil { // of an earlier version
+		t.Fatal(err)
+	}
+	if runs, err = RunsOf(j); err != nil || runs.Of(1) != "f2d4a95f5d85" {
+		t.Errorf("%v, %v", runs, err)
 	}
 }

@@ -108,9 +108,9 @@ type Config struct {
 	// Append stores a record in the log of all nodes, and then in Journal. Nil: Journal.Append.
 	Append func(record []byte) (number uint64, err error)
 
-	// Run is part of the source of events, see [events.NewRecord]. Without a journal another run
+	// Runs are part of the source of events, see [events.NewRecord]. Without a journal another run
 	// counts the events of an object from 1 again.
-	Run string
+	Runs events.Runs
 	// Journal keeps every record before it is applied. Nil: the state ends with the process.
 	Journal journal.Journal
 	// Interval makes Submit and TrySubmit answer at once, as if every position were accepted. Their

@@ -199,10 +199,11 @@ func (p *Pipeline) replaceLatches() error {
 
 // encodeTo encodes events, for the place of a partition or behind all of them.
 func (p *Pipeline) encodeTo(place int, list []track.Event) {
+	run := p.cfg.Runs.Of(p.folding.store.number)
 	for i := range list {
 		if !p.folding.store.replaying {
 			p.Metrics.event(&list[i])
 		}
-		p.folding.out[place] = append(p.folding.out[place], events.NewRecord(&list[i], p.cfg.Run))
+		p.folding.out[place] = append(p.folding.out[place], events.NewRecord(&list[i], run))
 	}
 }
