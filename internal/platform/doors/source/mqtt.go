@@ -191,6 +191,9 @@ func (s *source) takeMQTT(ctx context.Context, client *paho.Client, first *paho.
 	batch := &ingest.Batch{}
 	for _, p := range gathered {
 		found, err := s.decodeMQTT(p)
+		if p.Retain {
+			found.IgnoreUntimed()
+		}
 		s.add(batch, &found, p.Payload, err)
 	}
 	if !s.submit(ctx, batch) {
