@@ -167,7 +167,7 @@ func sessionID(spool [16]byte, identity string) (id [16]byte) {
 
 // source makes a source of positions.
 func (a *Agent) source(name string) *source {
-	s := &source{name: name, spool: a.spool, fleet: a.settings.Fleet, object: a.settings.Object}
+	s := &source{name: name, spool: a.spool, fleet: a.settings.Fleet, object: a.settings.Object, now: time.Now}
 	a.sources = append(a.sources, s)
 	return s
 }

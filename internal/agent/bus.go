@@ -124,7 +124,11 @@ func (b *localBus) keep(first bus.Msg) {
 	for m, more := first, true; more; {
 		got, res, err := b.decode(&m)
 		if err != nil {
-			b.source.rejected.Add(1)
+			if errors.Is(err, errClock) {
+				b.source.refused.Add(uint64(len(got)))
+			} else {
+				b.source.rejected.Add(1)
+			}
 			b.answer(b.positions, m.Reply, map[string]string{"error": err.Error()})
 		} else {
 			for _, body := range got {
@@ -168,8 +172,7 @@ func (b *localBus) decode(m *bus.Msg) ([][]byte, Result, error) {
 	if err != nil {
 		return nil, Result{}, err
 	}
-	bodies, res := b.source.encode(batch)
-	return bodies, res, nil
+	return b.source.encode(batch)
 }
 
 // answer sends an answer to a reply subject, unless the agent itself receives on that subject.

@@ -88,7 +88,7 @@ func (s *source) takeLines(ctx context.Context, chunk []byte) error {
 	if err != nil { // only white space
 		return nil
 	}
-	bodies, _ := s.encode(batch)
+	bodies, _, _ := s.encode(batch) // positions without a time may be missing: they would be wrong later
 	for {
 		if err := s.append(bodies); err == nil || ctx.Err() != nil {
 			return err

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -21,14 +22,19 @@ const anyTime = track.Millis(1) << 60
 // defaultFleet is the fleet of positions that name none, so its name need not be sent.
 const defaultFleet = "default"
 
+// errClock refuses positions without a time while this machine's clock is not set: the platform would
+// reject the time of their arrival for good.
+var errClock = errors.New("t: missing, and the clock of this machine is not set yet: send it, or the position again later")
+
 // source accepts positions by the rules of the platform. A position is accepted once it is on the
 // disk. The methods are safe for concurrent use.
 type source struct {
 	name          string
 	spool         *spool.Spool
 	fleet, object string
+	now           func() time.Time
 
-	accepted, rejected, refused atomic.Uint64 // positions: kept, invalid, without room
+	accepted, rejected, refused atomic.Uint64 // positions: kept, invalid, without room or clock
 }
 
 // Result is the outcome of the positions of one body.
@@ -41,7 +47,7 @@ type Result struct {
 
 // decoder returns a decoder with the rules of the platform.
 func (s *source) decoder() ingest.Decoder {
-	return ingest.Decoder{Fleet: s.fleet, ID: s.object, Arrived: track.MillisOf(time.Now()), MaxAhead: anyTime}
+	return ingest.Decoder{Fleet: s.fleet, ID: s.object, Arrived: track.MillisOf(s.now()), MaxAhead: anyTime}
 }
 
 // take reads a body and keeps its valid positions, or none if the buffer fails. An error about the
@@ -56,7 +62,11 @@ func (s *source) take(dec *ingest.Decoder, body []byte) (Result, error) {
 }
 
 func (s *source) keep(batch *ingest.Batch) (Result, error) {
-	bodies, res := s.encode(batch)
+	bodies, res, err := s.encode(batch)
+	if err != nil {
+		s.refused.Add(uint64(len(bodies)))
+		return Result{}, err
+	}
 	if err := s.append(bodies); err != nil {
 		return Result{}, err
 	}
@@ -73,26 +83,32 @@ func (s *source) append(bodies [][]byte) error {
 	return nil
 }
 
-// encode returns the records of a batch, and the result after they are kept.
-func (s *source) encode(batch *ingest.Batch) (bodies [][]byte, res Result) {
+// encode returns the records of a batch, and the result after they are kept. With errClock the
+// records are those of the positions that have a time, and the others are counted.
+func (s *source) encode(batch *ingest.Batch) (bodies [][]byte, res Result, err error) {
 	res = Result{Rejected: batch.Rejected, Omitted: batch.Omitted, Ignored: batch.Ignored}
 	if res.Rejected == nil {
 		res.Rejected = []ingest.Rejection{}
 	}
 	var arena []byte
 	for i := range batch.Positions {
-		at := len(arena)
-		var err error
-		if arena, err = appendPosition(arena, &batch.Positions[i]); err != nil {
+		p, at := &batch.Positions[i], len(arena)
+		if p.Time < ingest.EarliestMillis { // that of arrival: others are rejected
+			s.refused.Add(1)
+			err = errClock
+			continue
+		}
+		var wrong error
+		if arena, wrong = appendPosition(arena, p); wrong != nil {
 			arena = arena[:at]
-			res.Rejected = append(res.Rejected, ingest.Rejection{Index: batch.Indexes[i], Reason: err.Error()})
+			res.Rejected = append(res.Rejected, ingest.Rejection{Index: batch.Indexes[i], Reason: wrong.Error()})
 			continue
 		}
 		bodies = append(bodies, arena[at:len(arena):len(arena)])
 	}
 	res.Accepted = len(bodies)
 	s.rejected.Add(uint64(len(res.Rejected) + res.Omitted))
-	return bodies, res
+	return bodies, res, err
 }
 
 // appendPosition appends the fixed layout.

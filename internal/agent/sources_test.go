@@ -2,14 +2,19 @@ package agent
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"paddock/bus"
+	"paddock/internal/agent/spool"
 )
 
 // connectBus returns a NATS client of the agent.
@@ -105,4 +110,38 @@ func TestGPSD(t *testing.T) {
 	a.stop()
 	must(t, l.Close())
 	<-served
+}
+
+// While the clock of the machine is not set, a position needs a time of its own. Lines that have one
+// are kept.
+func TestClockIsNotSet(t *testing.T) {
+	buffer, err := spool.Open(spool.Options{Dir: t.TempDir()})
+	must(t, err)
+	defer buffer.Close()
+	clock := time.UnixMilli(12_345)
+	s := &source{spool: buffer, object: "v", now: func() time.Time { return clock }}
+	const untimed = `{"lon":1,"lat":2}`
+	const both = untimed + "\n" + `{"lon":1,"lat":2,"t":1700000000000}`
+	counts := func() [3]uint64 { return [3]uint64{s.accepted.Load(), s.rejected.Load(), s.refused.Load()} }
+	dec := s.decoder()
+	if _, err := s.take(&dec, []byte(both)); !errors.Is(err, errClock) || intakeProblem(err).Status != http.StatusServiceUnavailable {
+		t.Errorf("%v", err)
+	}
+	if got := counts(); got != [3]uint64{0, 0, 2} {
+		t.Errorf("%v", got)
+	}
+	b := &localBus{source: s}
+	b.keep(bus.Msg{Subject: "pos.north.v", Data: []byte(untimed)})
+	if got := counts(); got != [3]uint64{0, 0, 3} {
+		t.Errorf("%v", got)
+	}
+	must(t, s.readLines(t.Context(), strings.NewReader(both)))
+	if got := counts(); got != [3]uint64{1, 0, 4} {
+		t.Errorf("%v", got)
+	}
+	clock = time.UnixMilli(firstTime)
+	must(t, s.readLines(t.Context(), strings.NewReader(both)))
+	if got := counts(); got != [3]uint64{3, 0, 4} {
+		t.Errorf("%v", got)
+	}
 }

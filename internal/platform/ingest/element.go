@@ -40,9 +40,9 @@ const (
 	// maxPropsDepth bounds the levels of objects and arrays, as package fence does for GeoJSON:
 	// each level costs readers of events several times its two bytes.
 	maxPropsDepth = 64
-	// earliestMillis is 1973 in milliseconds and the year 5138 in seconds: a smaller number was
+	// EarliestMillis is 1973 in milliseconds and the year 5138 in seconds: a smaller number was
 	// probably meant as seconds.
-	earliestMillis = 1e11
+	EarliestMillis = 1e11
 	// coordScale is the grid of positions: 1e-7 degree, 1.1 cm. Input of up to seven decimals is
 	// unchanged.
 	coordScale = 1e7
@@ -289,7 +289,7 @@ func timeOf(text string) (*track.Millis, error) {
 		return nil, fmt.Errorf("t: %.64q is not RFC 3339, as 2026-03-12T11:16:45.250Z", text)
 	}
 	t := track.MillisOf(at)
-	if t < earliestMillis {
+	if t < EarliestMillis {
 		return nil, fmt.Errorf("t: %.64q is before 1973: the clock is not set", text)
 	}
 	return &t, nil
@@ -300,7 +300,7 @@ func millis(ms float64, text string) (*track.Millis, error) {
 	switch {
 	case math.IsNaN(ms):
 		return nil, errTime
-	case ms < earliestMillis:
+	case ms < EarliestMillis:
 		return nil, fmt.Errorf("t: %.32s looks like seconds: send Unix milliseconds", text)
 	case ms > 253402300799999: // the end of the year 9999
 		return nil, fmt.Errorf("t: %.32s is out of range", text)

@@ -32,7 +32,7 @@ func (d *Decoder) found(in *position.Position) (track.Position, error) {
 		return d.measured(in, nil)
 	}
 	t := track.Millis(in.Time)
-	if t < earliestMillis {
+	if t < EarliestMillis {
 		return track.Position{ID: in.ID}, errors.New("t: before 1973: the clock of the device is not set")
 	}
 	return d.measured(in, &t)
