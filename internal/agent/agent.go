@@ -242,7 +242,7 @@ func (a *Agent) deliver(ctx context.Context) error {
 func (a *Agent) configureSession() {
 	config, session := *a.config.Config, *a.config.Config.Session
 	session.ID = sessionID(a.spool.ID(), a.identity)
-	session.Base = a.spool.First() - 1
+	session.Base = a.spool.Acked()
 	config.Session = &session
 	a.config.Config, a.config.SentBefore = &config, session.Base
 }

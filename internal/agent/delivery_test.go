@@ -218,6 +218,26 @@ func TestACopiedBufferLosesNothing(t *testing.T) {
 	b.stop()
 }
 
+// An agent that ends between the renewal of its id and the end of what it sends again goes on with
+// that after its next start.
+func TestResendSurvivesARestart(t *testing.T) {
+	p := newPlatform(t)
+	dir := t.TempDir()
+	a := start(t, p.settings(dir, ""))
+	a.post(0, 50)
+	p.await(50)
+	must(t, a.link().WaitAcked(t.Context(), 50))
+	a.stop()
+	buffer, err := spool.Open(spool.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	must(t, buffer.Renew())
+	must(t, buffer.Close())
+	a = start(t, p.settings(dir, ""))
+	got := p.await(100)
+	a.stop()
+	sequence(t, got[50:], 50)
+}
+
 // Dropped positions are posted as skips, and the later ones keep their order.
 func TestOldestAreDropped(t *testing.T) {
 	p := newPlatform(t)

@@ -24,13 +24,12 @@ func readID(path string) (id [16]byte, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return id, err
 	}
-	return drawID(path)
+	_, _ = rand.Read(id[:])
+	return id, writeID(path, id)
 }
 
-// drawID generates and writes another id.
-func drawID(path string) (id [16]byte, err error) {
-	_, _ = rand.Read(id[:])
-	return id, ReplaceFile(path, []byte(hex.EncodeToString(id[:])+"\n"))
+func writeID(path string, id [16]byte) error {
+	return ReplaceFile(path, []byte(hex.EncodeToString(id[:])+"\n"))
 }
 
 // ReplaceFile writes a file atomically: after a crash it has the old contents or the new.

@@ -16,9 +16,10 @@
 // A directory has these files:
 //
 //	lock    held by the process that uses it
-//	id      32 hexadecimal digits, drawn once
-//	acked   two slots of 16 bytes: u64 number, u32 CRC-32C of that, u32 0;
-//	        the higher of the whole ones counts; zeros are none
+//	id      32 hexadecimal digits, drawn at random
+//	acked   two slots of 16 bytes: u64 number, u32 CRC-32C of that, and the first four
+//	        bytes of the id; the higher of the whole ones counts; zeros are none. Without
+//	        a slot of the id those with zeros in its place count.
 //	FIRST.spool   a segment, named after its first number: 16 hexadecimal digits
 //
 // A segment is the 8 bytes "PDKSPOOL", a u32 version, which is 1, a u32 0, and records:
@@ -37,6 +38,7 @@ package spool
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -148,7 +150,7 @@ func (s *Spool) open() (err error) {
 	if s.id, err = readID(filepath.Join(s.opts.Dir, "id")); err != nil {
 		return err
 	}
-	if s.mark, err = openMark(filepath.Join(s.opts.Dir, "acked")); err != nil {
+	if s.mark, err = openMark(filepath.Join(s.opts.Dir, "acked"), s.id); err != nil {
 		return err
 	}
 	if err = s.load(); err != nil {
@@ -219,23 +221,20 @@ func (s *Spool) ID() [16]byte {
 	return s.id
 }
 
-// Renew generates another id. The numbers continue.
+// Renew generates another id, for a receiver that has nothing: no record on the disk is acknowledged
+// any more. The numbers continue.
 func (s *Spool) Renew() error {
-	id, err := drawID(filepath.Join(s.opts.Dir, "id"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var id [16]byte
+	_, _ = rand.Read(id[:])
+	before := s.segments[0].first - 1
+	err := s.mark.restart(id, before, func() error { return writeID(filepath.Join(s.opts.Dir, "id"), id) })
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.id = id
+	s.id, s.taken = id, before
 	return nil
-}
-
-// First returns the lowest number that a record on the disk may have.
-func (s *Spool) First() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.segments[0].first
 }
 
 // Acked returns the highest acknowledged number.

@@ -177,6 +177,68 @@ func TestTornMark(t *testing.T) {
 	}
 }
 
+// Another id begins before the first record on the disk, whenever the process dies: until the id is
+// written the mark of the one before counts.
+func TestRenewedMark(t *testing.T) {
+	o := small
+	o.Dir = t.TempDir()
+	s := open(t, o)
+	put(t, s, half, half, half, half, half)
+	must(t, s.Ack(3))
+	before := s.ID()
+	is := func(what string, s *Spool, id [16]byte, acked uint64) {
+		t.Helper()
+		if s.ID() != id || s.Acked() != acked {
+			t.Errorf("%s: %x acknowledged %d, want %x and %d", what, s.ID(), s.Acked(), id, acked)
+		}
+	}
+	var early string
+	must(t, s.mark.sync())
+	err := s.mark.restart([16]byte{1}, 2, func() error { early = crash(t, o.Dir); return errors.ErrUnsupported })
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	is("after a failure", s, before, 3)
+	must(t, s.Renew())
+	is("renewed", s, s.ID(), 2)
+	put(t, s, half)
+	is("after a crash before", open(t, Options{Dir: early}), before, 3)
+	again := open(t, Options{Dir: crash(t, o.Dir)})
+	is("after a crash", again, s.ID(), 2)
+	want(t, "records", strings.ReplaceAll(rest(t, again), half, "half"), "3:half 4:half 5:half 6:half")
+	must(t, s.Ack(3))
+	must(t, s.Renew())
+	must(t, s.Ack(4))
+	is("renewed again", open(t, Options{Dir: crash(t, o.Dir)}), s.ID(), 4)
+	if s.ID() == before {
+		t.Error("the id is the same")
+	}
+}
+
+// A mark of a version that wrote no part of the id counts until there is one with it.
+func TestMarkWithoutAnID(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	put(t, s, "a", "b", "c", "d")
+	must(t, s.Ack(2))
+	must(t, s.Ack(3))
+	left := crash(t, dir)
+	file := filepath.Join(left, "acked")
+	slots, err := os.ReadFile(file)
+	must(t, err)
+	clear(slots[12:16])
+	clear(slots[28:])
+	must(t, os.WriteFile(file, slots, 0o600))
+	s = open(t, Options{Dir: left})
+	if s.Acked() != 3 {
+		t.Errorf("%d acknowledged", s.Acked())
+	}
+	must(t, s.Renew())
+	if s = open(t, Options{Dir: crash(t, left)}); s.Acked() != 0 {
+		t.Errorf("%d acknowledged of another id", s.Acked())
+	}
+}
+
 // small makes segments of 64 KiB, which two of these bodies fill.
 var (
 	small = Options{MaxBytes: MinBytes}
