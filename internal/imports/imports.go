@@ -40,8 +40,8 @@ type Options struct {
 	Force      bool    // replace files that are there
 }
 
-// ErrExists is wrapped where a file that would be written is there.
-var ErrExists = errors.New("it is there already; --force replaces it")
+// ErrExists is wrapped where a set that would be written is there.
+var ErrExists = errors.New("it is there already")
 
 // Run imports a file, or each file of a directory that it knows, and writes the sets into the
 // directory out, which it makes. The report has an entry for each file, also for one that failed.

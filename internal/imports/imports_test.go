@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"paddock/fence"
 	"paddock/internal/imports"
 )
 
@@ -208,6 +209,35 @@ func TestKMZ(t *testing.T) {
 	}
 	if r := run(t, "cut.kmz", archive(t, "a.kml", kmlDocument(line))[:80], imports.Options{}); r.Whole() {
 		t.Error("half an archive is whole")
+	}
+}
+
+// TestAnotherFileOfTheSet holds that no second file of a set is written beside one of another name,
+// with which the directory could not be loaded.
+func TestAnotherFileOfTheSet(t *testing.T) {
+	in, out := filepath.Join(t.TempDir(), "The Yard.kml"), t.TempDir()
+	line := kmlDocument(`<Placemark><LineString><coordinates>0,0 1,1</coordinates></LineString></Placemark>`)
+	const empty = `{"type":"FeatureCollection","features":[]}`
+	kept := filepath.Join(out, "the yard.json")
+	for file, text := range map[string]string{in: line, kept: empty, filepath.Join(out, "other.json"): empty} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, force := range []bool{false, true} {
+		_, err := imports.Run(t.Context(), in, out, imports.Options{Force: force})
+		if !errors.Is(err, imports.ErrExists) || !strings.HasPrefix(err.Error(), kept+": ") {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := os.Remove(kept); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := imports.Run(t.Context(), in, out, imports.Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, report, err := fence.LoadDir(os.DirFS(out), fence.Options{}); err != nil || len(report.Sets) != 2 {
+		t.Errorf("%v, %v", report, err)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"paddock/fence"
 	"paddock/fence/track/rule"
 )
 
@@ -29,6 +31,9 @@ type writer struct {
 	outputs []*output
 	rules   []*rule.Rule
 	written bool // of the rules
+	// others are the files that were there by their sets, apart from those that have the names of
+	// files written here.
+	others map[string]string
 }
 
 // output is the file of one set.
@@ -57,6 +62,12 @@ func (w *writer) open(source, given, name string) (*output, error) {
 	if err := os.MkdirAll(w.dir, 0o777); err != nil {
 		return nil, err
 	}
+	if err := w.list(); err != nil {
+		return nil, err
+	}
+	if other, ok := w.others[name]; ok { // beside which no file of this name can be loaded
+		return nil, fmt.Errorf("%s: %w, and would be the set %s too: move it away", filepath.Join(w.dir, other), ErrExists, name)
+	}
 	o := &output{source: source, given: given, name: name, path: filepath.Join(w.dir, name+".geojson"), keys: map[string]bool{}}
 	if err := w.free(o.path); err != nil {
 		return nil, err
@@ -71,6 +82,26 @@ func (w *writer) open(source, given, name string) (*output, error) {
 	return o, err
 }
 
+// list finds others.
+func (w *writer) list() error {
+	if w.others != nil {
+		return nil
+	}
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return err
+	}
+	w.others = map[string]string{}
+	for _, e := range entries {
+		file := e.Name()
+		name := fence.Slug(strings.TrimSuffix(file, filepath.Ext(file)))
+		if !e.IsDir() && strings.HasSuffix(file, "json") && file != name+".geojson" {
+			w.others[name] = file
+		}
+	}
+	return nil
+}
+
 // free refuses to replace a file unless that is wanted, and what is no file in any case.
 func (w *writer) free(path string) error {
 	info, err := os.Stat(path)
@@ -82,7 +113,7 @@ func (w *writer) free(path string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: it is there already, and is no file", path)
 	case !w.force:
-		return fmt.Errorf("%s: %w", path, ErrExists)
+		return fmt.Errorf("%s: %w; --force replaces it", path, ErrExists)
 	}
 	return nil
 }
