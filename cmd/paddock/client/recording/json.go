@@ -7,35 +7,67 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // maxLine bounds a line, in bytes; a longer one is rejected. A Feature with the track of a day is
 // one.
 const maxLine = 64 << 20
 
-// json reads JSON: an object on each line, or one document.
+// json reads JSON: an object on each line, or documents.
 func (s *source) json() Positions {
 	begin, _ := s.in.Peek(bufferSize) // the error is that of the next read
-	text := bytes.TrimLeft(bytes.TrimPrefix(begin, []byte("\xef\xbb\xbf")), " \t\r\n")
-	line, _, more := bytes.Cut(text, []byte("\n"))
+	text := bytes.TrimLeft(bytes.TrimPrefix(begin, bom), " \t\r\n")
+	line, rest, more := bytes.Cut(text, []byte("\n"))
 	var head struct{ Type string }
-	if more && line[0] == '{' && json.Unmarshal(line, &head) == nil && head.Type != "FeatureCollection" {
+	switch {
+	case len(text) == 0 || text[0] == '[':
+		return s.document
+	case !more && len(begin) == bufferSize:
+		return s.long
+	case json.Valid(line):
+		if _ = json.Unmarshal(line, &head); head.Type == "FeatureCollection" { // a wrong type is another one
+			return s.document
+		}
 		return s.lines
-	}
-	if !more && len(begin) < bufferSize && json.Unmarshal(text, &head) == nil && head.Type != "FeatureCollection" {
-		return s.lines // one of them
+	case more && (malformed(line) || beginsLines(line, rest)):
+		return s.lines
 	}
 	return s.document
 }
 
+var bom = []byte("\xef\xbb\xbf")
+
+// malformed reports whether a text is no beginning of JSON.
+func malformed(text []byte) bool {
+	var raw json.RawMessage
+	_, ok := errors.AsType[*json.SyntaxError](json.NewDecoder(bytes.NewReader(text)).Decode(&raw))
+	return ok
+}
+
+// beginsLines reports whether a line that has no end as JSON is no document with the line below it,
+// which is whole by itself.
+func beginsLines(line, rest []byte) bool {
+	second, _, _ := bytes.Cut(rest, []byte("\n"))
+	return json.Valid(second) && malformed(slices.Concat(line, []byte("\n"), second))
+}
+
+// skipBOM passes over the mark that some programs begin a file with.
+func (s *source) skipBOM() {
+	if begin, _ := s.in.Peek(len(bom)); bytes.Equal(begin, bom) {
+		_, _ = s.in.Discard(len(bom))
+	}
+}
+
 // lines yields the positions of newline-delimited JSON. A bad line costs no other one.
 func (s *source) lines(yield func(Fix, error) bool) {
-	if bom, _ := s.in.Peek(3); string(bom) == "\xef\xbb\xbf" {
-		_, _ = s.in.Discard(3)
-	}
-	at := Place{s.name, "line", 0}
-	for {
-		at.Number++
+	s.skipBOM()
+	s.linesFrom(1, yield)
+}
+
+// linesFrom is lines where the next one has a number.
+func (s *source) linesFrom(number int, yield func(Fix, error) bool) {
+	for at := (Place{s.name, "line", number}); ; at.Number++ {
 		line, err := s.nextLine()
 		if errors.Is(err, errLong) {
 			if !yield(Fix{}, &Rejected{at, err.Error()}) {
@@ -77,34 +109,67 @@ func (s *source) nextLine() ([]byte, error) {
 	}
 }
 
-// document yields the positions of a document: of an array, a FeatureCollection or one object. It
-// holds one element at a time.
+// document yields the positions of documents, one behind the other: of an array, a FeatureCollection
+// or one object. It holds one element at a time.
 func (s *source) document(yield func(Fix, error) bool) {
-	if bom, _ := s.in.Peek(3); string(bom) == "\xef\xbb\xbf" {
-		_, _ = s.in.Discard(3)
-	}
+	s.skipBOM()
 	d := &document{source: s, dec: json.NewDecoder(s.in), yield: yield}
-	if err := d.read(); err != nil && !errors.Is(err, errEnded) {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		yield(Fix{}, s.fatal(fmt.Errorf("malformed JSON at byte %d: %w", d.dec.InputOffset(), err)))
-	}
+	d.rest(nil)
 }
 
-// document is one read of a document.
+// long is document for a FeatureCollection, and else lines, of which the first is a long one.
+func (s *source) long(yield func(Fix, error) bool) {
+	s.skipBOM()
+	d := &document{source: s, dec: json.NewDecoder(s.in), yield: yield, line: true}
+	err := d.value()
+	_, bad := errors.AsType[*json.SyntaxError](err)
+	if d.collection || err != nil && !bad {
+		d.rest(err)
+		return
+	}
+	s.in = bufio.NewReaderSize(io.MultiReader(d.dec.Buffered(), s.in), bufferSize)
+	number := 1 // what is left of the line
+	if bad {
+		if !yield(Fix{}, &Rejected{d.place(), "malformed JSON: " + err.Error()}) {
+			return
+		}
+		_, _ = s.nextLine() // an error comes again
+		number = 2
+	}
+	s.linesFrom(number, yield)
+}
+
+// document is one read of documents.
 type document struct {
 	*source
-	dec   *json.Decoder
-	yield func(Fix, error) bool
-	n     int // elements so far
+	dec        *json.Decoder
+	yield      func(Fix, error) bool
+	n          int  // elements so far
+	line       bool // an object is the first line
+	collection bool // there was one
 }
 
-func (d *document) read() error {
-	first, err := d.dec.Token()
-	if errors.Is(err, io.EOF) {
-		return nil // nothing at all
+// place returns that of the next element.
+func (d *document) place() Place {
+	if d.line && !d.collection {
+		return Place{d.name, "line", 1}
 	}
+	return Place{d.name, "position", d.n}
+}
+
+// rest reads what comes after a first value and its error.
+func (d *document) rest(err error) {
+	for err == nil {
+		err = d.value()
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, errEnded) {
+		d.yield(Fix{}, d.fatal(fmt.Errorf("malformed JSON at byte %d: %w", d.dec.InputOffset(), err)))
+	}
+}
+
+// value reads a value. The error is io.EOF if there is none.
+func (d *document) value() error {
+	first, err := d.dec.Token()
 	switch {
 	case err != nil:
 		return err
@@ -115,13 +180,10 @@ func (d *document) read() error {
 	default:
 		return fmt.Errorf("%v is neither an object nor an array", first)
 	}
-	if err != nil {
-		return err
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
 	}
-	if d.dec.More() {
-		return errors.New("there is more behind the document")
-	}
-	return nil
+	return err
 }
 
 // elements reads an array up to its end.
@@ -131,10 +193,9 @@ func (d *document) elements() error {
 		if err := d.dec.Decode(&raw); err != nil {
 			return err
 		}
-		if !d.object(raw, Place{d.name, "position", d.n}, d.yield) {
-			return errEnded
+		if err := d.element(raw); err != nil {
+			return err
 		}
-		d.n++
 	}
 	_, err := d.dec.Token()
 	return err
@@ -153,10 +214,10 @@ func (d *document) members() error {
 			if begin, err := d.dec.Token(); err != nil || begin != json.Delim('[') {
 				return errors.Join(errors.New("features is no array"), err)
 			}
+			collection, d.collection = true, true
 			if err := d.elements(); err != nil {
 				return err
 			}
-			collection = true
 			continue
 		}
 		var raw json.RawMessage
@@ -169,8 +230,17 @@ func (d *document) members() error {
 		return err
 	}
 	raw, err := json.Marshal(object)
-	if err == nil && !d.object(raw, Place{d.name, "position", d.n}, d.yield) {
+	if err != nil {
+		return err
+	}
+	return d.element(raw)
+}
+
+// element yields the position of an object.
+func (d *document) element(raw []byte) error {
+	if !d.object(raw, d.place(), d.yield) {
 		return errEnded
 	}
-	return err
+	d.n++
+	return nil
 }

@@ -200,6 +200,31 @@ func TestLongLine(t *testing.T) {
 		`day:1 ""/a 1 2 at 1773314200000`, "rejected day:2: longer than 67108864 bytes", `day:3 ""/a 1 2 at 1773314200000`)
 }
 
+// Lines are read whatever the first one is: long, bad, or without its end.
+func TestFirstLine(t *testing.T) {
+	good := `{"id":"a","lon":1,"lat":2,"t":1773314200000}` + "\n"
+	pad := strings.Repeat("x", 2*bufferSize)
+	long := `{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2]]},"properties":{"times":[1773314200000],"note":"` + pad + `"}}` + "\n"
+	first, second, third := `day:1 ""/a 1 2 at 1773314200000`, `day:2 ""/a 1 2 at 1773314200000`, `day:3 ""/a 1 2 at 1773314200000`
+	const bad = "malformed JSON: invalid character "
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"long":         {long + good + good, []string{first, second, third}},
+		"long alone":   {long, []string{first}},
+		"long and bad": {`{"note":"` + pad + `"x}` + "\n" + good, []string{"rejected day:1: " + bad + "'x' after object key:value pair", second}},
+		"bad later":    {long + "x\n" + good, []string{first, "rejected day:2: " + bad + "'x' looking for beginning of value at byte 1", third}},
+		"bad":          {"{x}\n" + good, []string{"rejected day:1: " + bad + "'x' looking for beginning of object key string at byte 2", second}},
+		"without end":  {`{"id":"a","lon":1` + "\n" + good, []string{"rejected day:1: malformed JSON: unexpected end of JSON input at byte 17", second}},
+		"a collection": {"{\"type\":\"FeatureCollection\",\"note\":\"" + pad + "\",\"features\":[" + good + "]}\n", []string{`day: position 0 ""/a 1 2 at 1773314200000`}},
+		"documents":    {"{\n\"id\":\"a\",\"lon\":1,\"lat\":2,\"t\":1773314200000\n}\n[" + good + "]", []string{`day: position 0 ""/a 1 2 at 1773314200000`, `day: position 1 ""/a 1 2 at 1773314200000`}},
+		"one feature":  {"{\"type\":\"FeatureCollection\",\"features\":[\n" + good + "]}", []string{`day: position 0 ""/a 1 2 at 1773314200000`}},
+	} {
+		t.Run(name, func(t *testing.T) { expect(t, told(t, Read(strings.NewReader(c.text), "day", "", JSON)), c.want...) })
+	}
+}
+
 // Several files are one by their times, and each is read in its own order.
 func TestMerge(t *testing.T) {
 	file := func(name string, times ...int) Positions {
