@@ -39,7 +39,7 @@ func TestGTFS(t *testing.T) {
 	feed := message{}.in(1, feedHeader).
 		in(2, message{}.text(1, "e1").in(4, bus)).
 		in(2, message{}.text(1, "e2").in(4, message{}.in(2, place(1, 2)))).
-		in(2, message{}.text(1, "e3").in(4, message{}.in(2, place(3, 4)).in(8, message{}.text(2, "tram 3")))).
+		in(2, message{}.text(1, "e3").in(4, message{}.in(2, place(3, 4)).number(5, 0).in(8, message{}.text(2, "tram 3")))).
 		in(2, message{}.text(1, "e4").in(4, message{}.number(5, 1))).
 		in(2, message{}.text(1, "e5").number(2, 1).in(4, message{}.in(2, place(1, 2)))).
 		in(2, message{}.text(1, "e6").in(3, message{}.text(1, "a trip"))).
