@@ -84,6 +84,7 @@ func TestOsmAnd(t *testing.T) {
 		"id=861001000719969&lat=41.666667&lon=-0.883333&altitude=350.059479&speed=0.000000&batt=87":                                         {"861001000719969", "", 41.666667, -0.883333, unknown, 0, unknown, 350.059479, `{"battery":87}`},
 		"id=123456789012345&timestamp=1504763810&lat=40.7232948571&lon=-74.0061408571&bearing=7.19889788244&speed=40&ignition=true&rpm=933": {"123456789012345", "2017-09-07T05:56:50Z", 40.7232948571, -74.0061408571, unknown, 40 * 1852.0 / 3600, 7.19889788244, unknown, ""},
 		"id=a&lat=1&lon=2&speed=12.5&speed_unit=ms&bearing=-1&accuracy=-1&valid=true":                                                       {"a", "", 1, 2, unknown, 12.5, unknown, unknown, ""},
+		"id=a&lat=1&lon=2&timestamp=1377177267%20&speed=+10&speed_unit=ms":                                                                  {"a", "2013-08-22T13:14:27Z", 1, 2, unknown, 10, unknown, unknown, ""},
 		"id=a&lat=1&lon=2&speed=36&speed_unit=kmh&valid=1":                                                                                  {"a", "", 1, 2, unknown, 10, unknown, unknown, ""},
 	} {
 		t.Run(query, func(t *testing.T) {

@@ -46,7 +46,7 @@ func OsmAnd(query string) (r Result, err error) {
 	p.Heading = known(cmp.Or(n.get("bearing"), n.get("heading")), 1)
 	p.Altitude = height(n.get("altitude"), 1)
 	p.Props = props(map[string]any{"battery": percent(n.get("batt"))})
-	if text := q.Get("timestamp"); text != "" && n.err == nil {
+	if text := trimmed(q, "timestamp"); text != "" && n.err == nil {
 		p.Time, n.err = timeText(text)
 	}
 	switch valid := q.Get("valid"); {
