@@ -12,8 +12,8 @@ import (
 
 // AIS reads the sentences VDM and VDO of a receiver of ships: position reports of the types 1, 2,
 // 3, 18, 19 and 27, in up to nine sentences. A report has the second of its minute alone, so its
-// time is the last such second before the arrival, or the c of a tag block with that second. The
-// fields are those of https://gpsd.gitlab.io/gpsd/AIVDM.html.
+// time is the last such second before the arrival, or before the c of a tag block, which one of its
+// sentences has. The fields are those of https://gpsd.gitlab.io/gpsd/AIVDM.html.
 //
 // The id of an object is the ship's MMSI, nine digits. The zero value is ready for use.
 type AIS struct {
@@ -25,6 +25,7 @@ type AIS struct {
 type parts struct {
 	payload []byte
 	got     int
+	tagged  int64 // the time of a tag block, 0: none yet
 }
 
 const (
@@ -35,12 +36,11 @@ const (
 // Line reads one line, which arrived at a time in Unix milliseconds.
 func (a *AIS) Line(line []byte, arrived int64) (r Result) {
 	line = bytes.TrimSpace(line)
+	tagged := int64(0)
 	if len(line) > 0 && line[0] == '\\' { // a tag block
 		tags, rest, _ := bytes.Cut(line[1:], []byte{'\\'})
 		line = rest
-		if at := tagTime(string(tags)); at != 0 {
-			arrived = at
-		}
+		tagged = tagTime(string(tags))
 	}
 	if len(line) == 0 || line[0] != '!' {
 		r.Ignored++
@@ -58,7 +58,7 @@ func (a *AIS) Line(line []byte, arrived int64) (r Result) {
 		r.reject("", "body: no sentence of AIS with 7 fields")
 		return r
 	}
-	payload, err := a.assemble(f)
+	payload, tagged, err := a.assemble(f, tagged)
 	if err != nil {
 		r.reject("", "%v", err)
 		return r
@@ -77,7 +77,7 @@ func (a *AIS) Line(line []byte, arrived int64) (r Result) {
 		r.reject("", "%v", err)
 		return r
 	}
-	r.report(bits, arrived)
+	r.report(bits, cmp.Or(tagged, arrived))
 	return r
 }
 
@@ -95,16 +95,16 @@ func tagTime(tags string) int64 {
 	return 0
 }
 
-// assemble returns the payload of a message once all of its sentences are there, in their order.
-// Until then it returns nil.
-func (a *AIS) assemble(f []string) ([]byte, error) {
+// assemble returns the payload of a message, and the time of its tag block or 0, once all of its
+// sentences are there, in their order. Until then it returns nil.
+func (a *AIS) assemble(f []string, tagged int64) ([]byte, int64, error) {
 	count, err := strconv.Atoi(f[1])
 	number, err2 := strconv.Atoi(f[2])
 	if cmp.Or(err, err2) != nil || count < 1 || count > 9 || number < 1 || number > count {
-		return nil, fmt.Errorf("body: sentence %.8q of %.8q", f[2], f[1])
+		return nil, 0, fmt.Errorf("body: sentence %.8q of %.8q", f[2], f[1])
 	}
 	if count == 1 {
-		return []byte(f[5]), nil
+		return []byte(f[5]), tagged, nil
 	}
 	key := f[3] + "," + f[4] + "," + f[1]
 	p := a.parts[key]
@@ -121,14 +121,14 @@ func (a *AIS) assemble(f []string) ([]byte, error) {
 	}
 	if p == nil || p.got != number-1 {
 		a.forget(key)
-		return nil, nil
+		return nil, 0, nil
 	}
-	p.payload, p.got = append(p.payload, f[5]...), number
+	p.payload, p.got, p.tagged = append(p.payload, f[5]...), number, cmp.Or(p.tagged, tagged)
 	if number < count {
-		return nil, nil
+		return nil, 0, nil
 	}
 	a.forget(key)
-	return p.payload, nil
+	return p.payload, p.tagged, nil
 }
 
 func (a *AIS) forget(key string) {

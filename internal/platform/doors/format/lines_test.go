@@ -157,6 +157,11 @@ func TestAISInParts(t *testing.T) {
 	if r := a.Line(second, at); len(r.Positions) != 1 || r.Positions[0].ID != "367059850" {
 		t.Errorf("%+v", r)
 	}
+	a.Line([]byte(`\g:1-2-7,c:1700000000*00\`+string(first)), at)
+	r := a.Line([]byte(`\g:2-2-7*00\`+string(second)), at)
+	if got := time.UnixMilli(r.Positions[0].Time).UTC().Format(time.RFC3339); got != "2023-11-14T22:12:46Z" {
+		t.Errorf("the time of a tag block is that of all its sentences: %s", got)
+	}
 	for i := range 100 {
 		a.Line(withSum(fmt.Sprintf("!AIVDM,2,1,%d,A,%s,0", i, payload[:30])), at)
 	}
