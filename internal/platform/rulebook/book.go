@@ -78,6 +78,9 @@ func (b *Book) SetDefault(p track.Policy) {
 	})
 }
 
+// Unknown returns the ErrUnknown of a rule.
+func Unknown(id string) error { return fmt.Errorf("rule %q: %w", id, ErrUnknown) }
+
 // Guard allows a change of a rule, nil if there is none yet, or returns an error.
 type Guard func(old *rule.Rule) error
 
@@ -85,10 +88,7 @@ type Guard func(old *rule.Rule) error
 // guard, a *FileError, or wraps ErrFull.
 func (b *Book) Put(r *rule.Rule, allowed Guard) (kept *rule.Rule, created bool, err error) {
 	err = b.change(func(s *State) (*State, error) {
-		old, known, err := s.editable(r.ID)
-		if err == nil {
-			err = allowed(old)
-		}
+		_, known, err := s.editable(r.ID, allowed)
 		if err != nil {
 			return nil, err
 		}
@@ -106,14 +106,14 @@ func (b *Book) Put(r *rule.Rule, allowed Guard) (kept *rule.Rule, created bool, 
 	return kept, created, err
 }
 
-// Edit replaces a rule by what f makes of it. The error is that of f, a *FileError, or wraps
-// ErrUnknown.
-func (b *Book) Edit(id string, f func(old *rule.Rule) (*rule.Rule, error)) (kept *rule.Rule, err error) {
+// Edit replaces a rule by what f makes of it, if the guard allows it. The error is that of the guard
+// or of f, a *FileError, or wraps ErrUnknown.
+func (b *Book) Edit(id string, allowed Guard, f func(old *rule.Rule) (*rule.Rule, error)) (kept *rule.Rule, err error) {
 	err = b.change(func(s *State) (*State, error) {
-		old, known, err := s.editable(id)
-		if err == nil && !known {
-			err = fmt.Errorf("rule %q: %w", id, ErrUnknown)
+		if _, known := s.rules.Get(id); !known {
+			return nil, Unknown(id)
 		}
+		old, _, err := s.editable(id, allowed)
 		if err != nil {
 			return nil, err
 		}
@@ -134,12 +134,9 @@ func (b *Book) Edit(id string, f func(old *rule.Rule) (*rule.Rule, error)) (kept
 // wraps ErrUnknown.
 func (b *Book) Delete(id string, allowed Guard) error {
 	return b.change(func(s *State) (*State, error) {
-		old, known, err := s.editable(id)
-		if err == nil {
-			err = allowed(old)
-		}
+		_, known, err := s.editable(id, allowed)
 		if err == nil && !known {
-			err = fmt.Errorf("rule %q: %w", id, ErrUnknown)
+			err = Unknown(id)
 		}
 		if err != nil {
 			return nil, err

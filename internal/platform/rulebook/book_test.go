@@ -65,7 +65,7 @@ func TestRules(t *testing.T) {
 	if err := b.Delete("a", refuse); err != refused {
 		t.Error(err)
 	}
-	if _, err := b.Edit("a", func(old *rule.Rule) (*rule.Rule, error) { return old.Patch([]byte(`{"set":"v"}`)) }); err != nil {
+	if _, err := b.Edit("a", allow, func(old *rule.Rule) (*rule.Rule, error) { return old.Patch([]byte(`{"set":"v"}`)) }); err != nil {
 		t.Error(err)
 	}
 	if got := fmt.Sprint(texts(b.State())); !strings.Contains(got, `"set":"v"`) || len(texts(first)) != 0 {
@@ -77,7 +77,7 @@ func TestRules(t *testing.T) {
 	if err := b.Delete("a", allow); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
-	if _, err := b.Edit("a", nil); !errors.Is(err, ErrUnknown) {
+	if _, err := b.Edit("a", allow, nil); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
 }
@@ -161,7 +161,7 @@ func TestFiles(t *testing.T) {
 	var held *FileError
 	for name, err := range map[string]error{
 		"put":    func() error { _, _, err := b.Put(parse(t, `{"id":"b","set":"x"}`), allow); return err }(),
-		"edit":   func() error { _, err := b.Edit("c", nil); return err }(),
+		"edit":   func() error { _, err := b.Edit("c", allow, nil); return err }(),
 		"delete": b.Delete("c", allow),
 		"policy": b.SetPolicy("t", nil),
 	} {

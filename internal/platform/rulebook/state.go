@@ -72,12 +72,16 @@ func (s *State) File(id string) string {
 	return ""
 }
 
-// editable returns a rule that the API may change; known is false if there is none.
-func (s *State) editable(id string) (old *rule.Rule, known bool, err error) {
-	if file := s.File(id); file != "" {
-		return nil, true, &FileError{fmt.Sprintf("the rule %q", id), file}
-	}
+// editable returns a rule that the API may change; known is false if there is none. The guard is
+// asked first, as it may hide that there is one.
+func (s *State) editable(id string, allowed Guard) (old *rule.Rule, known bool, err error) {
 	old, known = s.rules.Get(id)
+	if err := allowed(old); err != nil {
+		return nil, known, err
+	}
+	if file := s.File(id); file != "" {
+		return nil, known, &FileError{fmt.Sprintf("the rule %q", id), file}
+	}
 	return old, known, nil
 }
 

@@ -3,6 +3,7 @@
 package ruleapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,14 +128,15 @@ func (r *Rules) Get(id string) (text []byte, tag string, err error) {
 // tagOf names the state of a rule by its content.
 func tagOf(text []byte) string { return `"` + strconv.FormatUint(xxhash.Sum64(text), 36) + `"` }
 
-// guard allows a change if the condition of a request holds, and the key is for the present rule.
-func (r *Rules) guard(c etag.Condition) rulebook.Guard {
+// guard allows a change if the condition of a request holds. foreign is the error about a present
+// rule that the key is not for: it tells nothing of the rule.
+func (r *Rules) guard(c etag.Condition, foreign error) rulebook.Guard {
 	return func(old *rule.Rule) error {
 		if old == nil {
 			return c.Check(false, "")
 		}
-		if err := r.limit(old); err != nil {
-			return err
+		if r.limit(old) != nil {
+			return foreign
 		}
 		return c.Check(true, tagOf(old.AppendJSON(nil)))
 	}
@@ -166,7 +168,8 @@ func (r *Rules) Put(id string, body []byte, c etag.Condition) (*Changed, error) 
 	}
 	var out *Changed
 	err = r.audited("rule.put", id, func() error {
-		kept, created, err := r.Book.Put(given, r.guard(c))
+		taken := refuse(http.StatusForbidden, "the id %.64q is taken by a rule that the key %.64q is not for: choose another one", id, r.By.Name())
+		kept, created, err := r.Book.Put(given, r.guard(c, taken))
 		if err != nil {
 			return refusal(err)
 		}
@@ -204,11 +207,7 @@ func (r *Rules) Patch(id string, body []byte, c etag.Condition) (*Changed, error
 }
 
 func (r *Rules) patch(id string, body []byte, c etag.Condition) (*Changed, error) {
-	allowed := r.guard(c)
-	kept, err := r.Book.Edit(id, func(old *rule.Rule) (*rule.Rule, error) {
-		if err := allowed(old); err != nil {
-			return nil, err
-		}
+	kept, err := r.Book.Edit(id, r.guard(c, rulebook.Unknown(id)), func(old *rule.Rule) (*rule.Rule, error) {
 		edited, err := old.Patch(body)
 		if err != nil {
 			return nil, refuse(http.StatusBadRequest, "body: %v", err)
@@ -227,7 +226,7 @@ func (r *Rules) Delete(id string, c etag.Condition) error {
 		return err
 	}
 	return r.audited("rule.delete", id, func() error {
-		if err := r.Book.Delete(id, r.guard(c)); err != nil {
+		if err := r.Book.Delete(id, r.guard(c, cmp.Or(c.Check(false, ""), rulebook.Unknown(id)))); err != nil {
 			return refusal(err)
 		}
 		return r.settle()
