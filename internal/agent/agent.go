@@ -222,13 +222,15 @@ func (a *Agent) link() *wire.Client { return a.delivery.Load().link }
 // positions that it has: they are late.
 func (a *Agent) deliver(ctx context.Context) error {
 	for {
-		err := a.delivery.Load().run(ctx)
+		d := a.delivery.Load()
+		err := d.run(ctx)
 		if !errors.Is(err, wire.ErrSessionShared) {
 			return err
 		}
 		a.log.Error("another process delivers from a copy of this buffer; everything on the disk is sent again under a new id", "dir", a.settings.Buffer.Dir, "error", err)
 		a.renewed.Add(1)
-		if err := errors.Join(a.link().Close(), a.spool.Renew()); err != nil {
+		d.end()
+		if err := errors.Join(d.link.Close(), a.spool.Renew()); err != nil {
 			return err
 		}
 		a.configureSession()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"paddock/internal/agent/spool"
 	"paddock/wire"
@@ -34,6 +35,9 @@ type delivery struct {
 	link  *wire.Client
 	base  uint64 // of the session: the number before its first post
 	log   *slog.Logger
+
+	mu   sync.Mutex // held while an acknowledgement is recorded
+	over bool       // the buffer has another id now, or soon
 }
 
 // run posts records and records acknowledgements until ctx ends. ErrSessionShared means that
@@ -90,10 +94,19 @@ func (d *delivery) follow(ctx context.Context) error {
 }
 
 func (d *delivery) note(acked uint64) error {
-	if acked <= d.spool.Acked() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over || acked <= d.spool.Acked() {
 		return nil
 	}
 	return d.spool.Ack(acked)
+}
+
+// end has no further acknowledgement recorded.
+func (d *delivery) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over = true
 }
 
 // flush waits, until ctx ends, for the delivery of all accepted records, if there is a connection.

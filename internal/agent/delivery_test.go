@@ -238,6 +238,22 @@ func TestResendSurvivesARestart(t *testing.T) {
 	sequence(t, got[50:], 50)
 }
 
+// An acknowledgement of the session before counts no more once the buffer gets another id.
+func TestNoteAfterTheEnd(t *testing.T) {
+	buffer, err := spool.Open(spool.Options{Dir: t.TempDir()})
+	must(t, err)
+	defer buffer.Close()
+	_, err = buffer.Append([]byte("a"), []byte("b"))
+	must(t, err)
+	d := &delivery{spool: buffer}
+	must(t, d.note(1))
+	d.end()
+	must(t, d.note(2))
+	if n := buffer.Acked(); n != 1 {
+		t.Errorf("%d acknowledged", n)
+	}
+}
+
 // Dropped positions are posted as skips, and the later ones keep their order.
 func TestOldestAreDropped(t *testing.T) {
 	p := newPlatform(t)
