@@ -22,8 +22,8 @@ const anyTime = track.Millis(1) << 60
 // defaultFleet is the fleet of positions that name none, so its name need not be sent.
 const defaultFleet = "default"
 
-// errClock refuses positions without a time while this machine's clock is not set: the platform would
-// reject the time of their arrival for good.
+// errClock refuses positions without a time while this machine's clock is not set: the platform
+// would reject the time of their arrival for good.
 var errClock = errors.New("t: missing, and the clock of this machine is not set yet: send it, or the position again later")
 
 // source accepts positions by the rules of the platform. A position is accepted once it is on the

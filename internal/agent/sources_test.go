@@ -112,8 +112,8 @@ func TestGPSD(t *testing.T) {
 	<-served
 }
 
-// While the clock of the machine is not set, a position needs a time of its own. Lines that have one
-// are kept.
+// While the clock of the machine is not set, a position needs a time of its own. Lines with one are
+// kept.
 func TestClockIsNotSet(t *testing.T) {
 	buffer, err := spool.Open(spool.Options{Dir: t.TempDir()})
 	must(t, err)

@@ -31,8 +31,8 @@ type writer struct {
 	outputs []*output
 	rules   []*rule.Rule
 	written bool // of the rules
-	// others are the files that were there by their sets, apart from those that have the names of
-	// files written here.
+	// others are the files that were there, by their sets. Files named as they are written here are
+	// not among them.
 	others map[string]string
 }
 

@@ -221,8 +221,8 @@ func (s *Spool) ID() [16]byte {
 	return s.id
 }
 
-// Renew generates another id, for a receiver that has nothing: no record on the disk is acknowledged
-// any more. The numbers continue.
+// Renew generates another id, for a receiver that has nothing: no record on the disk is
+// acknowledged any more. The numbers continue.
 func (s *Spool) Renew() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -106,8 +106,8 @@ func (b *Book) Put(r *rule.Rule, allowed Guard) (kept *rule.Rule, created bool, 
 	return kept, created, err
 }
 
-// Edit replaces a rule by what f makes of it, if the guard allows it. The error is that of the guard
-// or of f, a *FileError, or wraps ErrUnknown.
+// Edit replaces a rule by what f makes of it, if the guard allows it. The error is that of the
+// guard or of f, a *FileError, or wraps ErrUnknown.
 func (b *Book) Edit(id string, allowed Guard, f func(old *rule.Rule) (*rule.Rule, error)) (kept *rule.Rule, err error) {
 	err = b.change(func(s *State) (*State, error) {
 		if _, known := s.rules.Get(id); !known {

@@ -109,8 +109,8 @@ func (s *source) nextLine() ([]byte, error) {
 	}
 }
 
-// document yields the positions of documents, one behind the other: of an array, a FeatureCollection
-// or one object. It holds one element at a time.
+// document yields the positions of documents, one behind the other: of an array, a
+// FeatureCollection or one object. It holds one element at a time.
 func (s *source) document(yield func(Fix, error) bool) {
 	s.skipBOM()
 	d := &document{source: s, dec: json.NewDecoder(s.in), yield: yield}
@@ -157,7 +157,7 @@ func (d *document) place() Place {
 	return Place{d.name, "position", d.n}
 }
 
-// rest reads what comes after a first value and its error.
+// rest reads the values behind a first one, which had an error or nil.
 func (d *document) rest(err error) {
 	for err == nil {
 		err = d.value()

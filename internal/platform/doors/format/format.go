@@ -38,8 +38,8 @@ func (r *Result) reject(object, format string, args ...any) {
 	r.Rejected = append(r.Rejected, Rejection{Object: object, Reason: fmt.Sprintf(format, args...)})
 }
 
-// IgnoreUntimed ignores positions without a time. It is for messages that a broker has retained: they
-// are as old as their last publication, not as their arrival.
+// IgnoreUntimed ignores positions without a time. It is for messages that a broker has retained:
+// they are as old as their last publication, not as their arrival.
 func (r *Result) IgnoreUntimed() {
 	timed := slices.DeleteFunc(r.Positions, func(p position.Position) bool { return p.Time == 0 })
 	r.Ignored += len(r.Positions) - len(timed)

@@ -16,8 +16,8 @@ const MaxEntities = 200_000
 
 // GTFS reads the VehiclePositions of a GTFS-realtime feed, versions 1 and 2: degrees, metres per
 // second, seconds since 1970. The id of an object is that of the vehicle, else its label, else that
-// of the entity; a vehicle without a time, or with 0, has that of the feed. The numbers of the fields
-// are those of https://gtfs.org/documentation/realtime/proto/.
+// of the entity; a vehicle without a time, or with 0, has that of the feed. The numbers of the
+// fields are those of https://gtfs.org/documentation/realtime/proto/.
 //
 // Trip updates and alerts are ignored. The error is about a body that is no feed: nothing of it
 // counts.
