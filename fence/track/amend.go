@@ -42,7 +42,20 @@ func (s *Shard) amend(next *era) bool {
 		clear(e.bonds)
 	}
 	e.view, e.at, e.flip = next.view, next.at, next.flip
+	if rules := e.view.Rules; rules != nil && !rules.Keeps(old.view.Rules, changes) {
+		s.reclass()
+	}
 	return true
+}
+
+// reclass gives the objects of the present era the classes of its table, which was not made from
+// the one before by its changes alone: after a restart the same rules are other values.
+func (s *Shard) reclass() {
+	for o := range s.objects.all() {
+		if !o.gone() && o.era == s.era {
+			o.bond = s.era.bondOf(s.era.classOf(s.nameOf(o)))
+		}
+	}
 }
 
 // concerned returns the objects that changes of rules concern. found is false if finding them takes
@@ -53,7 +66,7 @@ func (s *Shard) concerned(changes []rule.Change) (objects []*object, found bool)
 		selection := changes[i].Selection()
 		id, one := selection.Object()
 		if one {
-			room -= len(s.fleets.names)
+			room -= len(s.fleets.numbers)
 		} else {
 			room -= s.objects.len()
 		}

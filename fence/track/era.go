@@ -37,7 +37,8 @@ func newEra(v *View, at Millis, before *era) *era {
 	return e
 }
 
-// onlyRules returns the changes of the rules since an earlier era, if nothing else changed.
+// onlyRules returns the changes of the rules since an earlier era, if nothing else changed. They
+// depend on what the rules are, so a replay finds those of the first time.
 func (e *era) onlyRules(before *era) (changes []rule.Change, ok bool) {
 	rules, earlier := e.view.Rules, before.view.Rules
 	switch {
@@ -46,7 +47,7 @@ func (e *era) onlyRules(before *era) (changes []rule.Change, ok bool) {
 	case rules == nil || earlier == nil:
 		return nil, rules == earlier
 	}
-	return rules.Changes(earlier)
+	return rules.Compare(earlier)
 }
 
 // classOf returns the class of an object; nil without rules.

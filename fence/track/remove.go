@@ -29,6 +29,7 @@ func (s *Shard) Remove(fleet, id string, now Millis, events []Event) (bool, []Ev
 	}
 	s.heard.remove(o)
 	s.removeName(o)
+	s.unname(o)
 	s.visits.drop(o)
 	// The place stays: nothing that walks over the objects meets a hole. As a silent object
 	// without memberships it is passed by.
@@ -54,7 +55,6 @@ func (s *Shard) place() *object {
 	if n := len(s.free); n > 0 {
 		o := s.objects.at(s.free[n-1])
 		s.free = s.free[:n-1]
-		s.unname(o)
 		*o = object{handle: o.handle, name: noName}
 		return o
 	}

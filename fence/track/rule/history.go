@@ -24,6 +24,10 @@ func (c *Change) moves() bool {
 // object is faster than to renew it.
 const maxChanges = 64
 
+// maxChanged bounds the rules that change at once and are looked at one by one: each is up to two
+// changes.
+const maxChanged = maxChanges / 2
+
 // history is the last changes that led to a table. Each state in between has a serial, so a table
 // that was made from the same one in another way is not mistaken for one of them.
 type history struct {

@@ -31,7 +31,11 @@ type Table struct {
 // common with other tables.
 func NewTable(rules []*Rule) (*Table, error) {
 	t := &Table{classes: newClasses()}
-	return t.rebuilt(rules)
+	puts, _, err := t.difference(rules)
+	if err != nil {
+		return nil, err
+	}
+	return t.rebuilt(puts, nil)
 }
 
 // Len returns the number of rules.
@@ -83,6 +87,11 @@ func (t *Table) set(id string, r *Rule) {
 	}
 }
 
+// unset takes a rule out of a table that nothing refers to yet.
+func (t *Table) unset(id string) {
+	t.rules, t.timed, t.near = t.rules.Without(id), t.timed.Without(id), t.near.Without(id)
+}
+
 // Near yields the rules about objects near each other, in no order. Disabled rules are none of
 // them.
 func (t *Table) Near() iter.Seq[*Rule] {
@@ -114,7 +123,7 @@ func (t *Table) Delete(id string) *Table {
 		return t
 	}
 	next := *t
-	next.rules, next.timed, next.near = t.rules.Without(id), t.timed.Without(id), t.near.Without(id)
+	next.unset(id)
 	_ = next.regroup(old, nil) // a removal exceeds no limit
 	return &next
 }
@@ -201,8 +210,8 @@ func (t *Table) Replace(rules []*Rule) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(puts)+len(deletes) > maxChanges/2 { // each is up to two changes
-		return t.rebuilt(rules)
+	if len(puts)+len(deletes) > maxChanged {
+		return t.rebuilt(puts, deletes)
 	}
 	next := t
 	for _, id := range deletes {
@@ -218,6 +227,9 @@ func (t *Table) Replace(rules []*Rule) (*Table, error) {
 
 // difference returns what to put and what to delete, so that the table holds these rules alone.
 func (t *Table) difference(rules []*Rule) (puts []*Rule, deletes []string, err error) {
+	if len(rules) > MaxRules {
+		return nil, nil, fmt.Errorf("%d rules, a table has at most %d", len(rules), MaxRules)
+	}
 	keep := make(map[string]bool, len(rules))
 	for _, r := range rules {
 		if keep[r.ID] {
@@ -237,23 +249,26 @@ func (t *Table) difference(rules []*Rule) (puts []*Rule, deletes []string, err e
 	return puts, deletes, nil
 }
 
-// rebuilt returns a table of these rules alone, without a history.
-func (t *Table) rebuilt(rules []*Rule) (*Table, error) {
-	if len(rules) > MaxRules {
-		return nil, fmt.Errorf("%d rules, a table has at most %d", len(rules), MaxRules)
+// rebuilt returns the table after changes, without a history.
+func (t *Table) rebuilt(puts []*Rule, deletes []string) (*Table, error) {
+	next := &Table{
+		rules: t.rules, timed: t.timed, near: t.near,
+		classes: t.classes, history: history{base: t.classes.serials.Add(1)},
 	}
-	next := &Table{classes: t.classes, history: history{base: t.classes.serials.Add(1)}}
-	groups := map[selector][]*Rule{}
-	for _, r := range rules {
+	for _, id := range deletes {
+		next.unset(id)
+	}
+	for _, r := range puts {
 		kept, err := r.checked()
 		if err != nil {
 			return nil, err
 		}
-		if _, taken := next.Get(r.ID); taken {
-			return nil, fmt.Errorf("%s: two rules have this id", r.ID)
-		}
-		if next.set(r.ID, kept); !r.Disabled {
-			groups[kept.selector()] = append(groups[kept.selector()], kept)
+		next.set(r.ID, kept)
+	}
+	groups := map[selector][]*Rule{}
+	for _, r := range next.rules.All() {
+		if !r.Disabled {
+			groups[r.selector()] = append(groups[r.selector()], r)
 		}
 	}
 	for s, of := range groups {
@@ -296,6 +311,51 @@ func (t *Table) Changes(earlier *Table) (changes []Change, ok bool) {
 		return nil, false
 	}
 	return t.history.since(earlier.history.last())
+}
+
+// Compare returns the changes between two tables by the rules that they have, however they were
+// made: one for each selection of which enabled rules differ. ok is false if more than 32 rules do.
+func (t *Table) Compare(earlier *Table) (changes []Change, ok bool) {
+	var differ []selector
+	rules := 0
+	for id := range t.rules.Apart(earlier.rules) {
+		before, after := earlier.enabled(id), t.enabled(id)
+		if before == after || before != nil && after != nil && before.Equal(after) {
+			continue
+		}
+		if rules++; rules > maxChanged {
+			return nil, false
+		}
+		for _, r := range []*Rule{before, after} {
+			if r != nil {
+				differ = append(differ, r.selector())
+			}
+		}
+	}
+	slices.SortFunc(differ, selector.compare)
+	for _, s := range slices.Compact(differ) {
+		changes = append(changes, Change{earlier.group(s), t.group(s)})
+	}
+	return changes, true
+}
+
+// enabled returns the rule with this id, nil if there is none or it is disabled.
+func (t *Table) enabled(id string) *Rule {
+	if r, ok := t.rules.Get(id); ok && !r.Disabled {
+		return r
+	}
+	return nil
+}
+
+// Keeps reports whether objects that none of these changes concerns, which are those of Compare,
+// have the same classes in this table as in the earlier one.
+func (t *Table) Keeps(earlier *Table, changes []Change) bool {
+	steps, ok := t.Changes(earlier)
+	return ok && !slices.ContainsFunc(steps, func(step Change) bool {
+		return step.moves() && !slices.ContainsFunc(changes, func(c Change) bool {
+			return c.Selection().selector == step.Selection().selector
+		})
+	})
 }
 
 // Renew returns the class of an object that had the class c in an earlier table. It takes time in

@@ -143,26 +143,7 @@ func TestTableChanges(t *testing.T) {
 		}
 		return next
 	}
-	describe := func(later, earlier *rule.Table) string {
-		changes, ok := later.Changes(earlier)
-		if !ok {
-			return "all"
-		}
-		var b strings.Builder
-		for _, c := range changes {
-			for _, g := range []*rule.Group{c.Before, c.After} {
-				if g == nil {
-					b.WriteString(" none")
-					continue
-				}
-				fmt.Fprintf(&b, " %s/%v:", g.Fleet(), g.Pattern())
-				for _, r := range g.Rules() {
-					b.WriteString(r.ID)
-				}
-			}
-		}
-		return b.String()
-	}
+	describe := func(later, earlier *rule.Table) string { return describe(later.Changes(earlier)) }
 	disabled := selecting("d", "", "*")
 	disabled.Disabled = true
 	edited := selecting("a", "", "bus-*")
@@ -200,6 +181,85 @@ func TestTableChanges(t *testing.T) {
 	}
 	if _, ok := table.Class("x", "bus-1").Selections()[0].Object(); ok {
 		t.Error("the group of bus-* has one object")
+	}
+}
+
+// describe writes changes of tables.
+func describe(changes []rule.Change, ok bool) string {
+	if !ok {
+		return "all"
+	}
+	var b strings.Builder
+	for _, c := range changes {
+		for _, g := range []*rule.Group{c.Before, c.After} {
+			if g == nil {
+				b.WriteString(" none")
+				continue
+			}
+			fmt.Fprintf(&b, " %s/%v:", g.Fleet(), g.Pattern())
+			for _, r := range g.Rules() {
+				b.WriteString(r.ID)
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestTableCompare makes the same rules in several ways: what differs between two tables depends on
+// nothing else.
+func TestTableCompare(t *testing.T) {
+	with := func(rules ...*rule.Rule) *rule.Table {
+		table, err := rule.NewTable(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	a, b, c := selecting("a", "", "bus-*"), selecting("b", "", "bus-*"), selecting("c", "x", "v1")
+	disabled, edited := selecting("d", "", "*"), selecting("a", "", "bus-*")
+	disabled.Disabled, edited.Set = true, "t"
+	var many []*rule.Rule
+	for i := range 33 {
+		many = append(many, selecting(fmt.Sprint("n", i), "", "n"))
+	}
+	table := with(a, b, c)
+	for _, x := range []struct {
+		name  string
+		rules []*rule.Rule
+		want  string
+	}{
+		{"the same", []*rule.Rule{c, a, b}, ""},
+		{"an edit", []*rule.Rule{edited, b, c}, " /bus-*:ab /bus-*:ab"},
+		{"another pattern", []*rule.Rule{selecting("a", "", "*"), b, c}, " none /*:a /bus-*:ab /bus-*:b"},
+		{"a rule without effect", []*rule.Rule{a, b, c, disabled}, ""},
+		{"the last rule of a group", []*rule.Rule{a, b}, " x/v1:c none"},
+		{"all that are looked at", append(many[:29:29], edited, b), " /bus-*:ab /bus-*:ab none /n:n0n1n10n11n12n13n14n15n16n17n18n19n2n20n21n22n23n24n25n26n27n28n3n4n5n6n7n8n9 x/v1:c none"},
+		{"too many", append(many[:33:33], a, b, c), "all"},
+	} {
+		put, err := table.Replace(x.rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := with(x.rules...)
+		back, err := fresh.Replace(table.Rules())
+		if err != nil {
+			t.Fatal(err)
+		}
+		far, err := put.Replace(many)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if far, err = far.Replace(x.rules); err != nil {
+			t.Fatal(err)
+		}
+		for way, got := range map[string]string{
+			"puts": describe(put.Compare(table)), "read anew": describe(fresh.Compare(table)),
+			"backwards": describe(fresh.Compare(back)), "there and back": describe(far.Compare(table)),
+		} {
+			if got != x.want {
+				t.Errorf("%s, %s:%s, want%s", x.name, way, got, x.want)
+			}
+		}
 	}
 }
 

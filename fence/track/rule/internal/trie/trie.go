@@ -147,6 +147,30 @@ func (n *node[K, V]) without(key K, h uint64, depth int) (changed *node[K, V], r
 	return &node[K, V]{entries: slices.Delete(slices.Clone(n.entries), i, i+1)}, true
 }
 
+// Apart yields the keys of the nodes that two maps do not share, in no order and each once. They
+// are few if one map was made from the other by few changes. No other key has different values.
+func (m Map[K, V]) Apart(o Map[K, V]) iter.Seq[K] {
+	return func(yield func(K) bool) { m.root.apart(o.root, yield) }
+}
+
+func (n *node[K, V]) apart(o *node[K, V], yield func(K) bool) bool {
+	switch {
+	case n == o:
+		return true
+	case n != nil && o != nil && n.children != nil && o.children != nil:
+		for i, c := range n.children {
+			if !c.apart(o.children[i], yield) {
+				return false
+			}
+		}
+		return true
+	case n != nil && n.children != nil:
+		n, o = o, n
+	}
+	return n.all(func(key K, _ V) bool { return yield(key) }) && // a leaf, or none
+		o.all(func(key K, _ V) bool { return n != nil && n.find(key) >= 0 || yield(key) })
+}
+
 // All yields the entries in no order.
 func (m Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) { m.root.all(yield) }
