@@ -141,6 +141,18 @@ func (o *object) threshold(r *rule.Rule, m *membership) Millis {
 	return m.since + Millis(r.Dwell.After.Milliseconds())
 }
 
+// thresholdAfter returns when a rule first tells of a visit by its length after a time.
+func thresholdAfter(told Millis, r *rule.Rule, m *membership) Millis {
+	at, every := m.since+Millis(r.Dwell.After.Milliseconds()), Millis(r.Dwell.Every.Milliseconds())
+	switch {
+	case at > told:
+		return at
+	case every == 0 || told > never-every:
+		return never
+	}
+	return at + ((told-at)/every+1)*every
+}
+
 // dwell adds the event of a visit that has lasted long enough at a time of the device. Of several
 // thresholds that have passed unnoticed it is the last.
 func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now Millis, holds bool, c *cause) {
@@ -149,7 +161,10 @@ func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now 
 	if at > now {
 		return
 	}
-	mk, _ := s.makeMark(o, Dwell, r, set.ID, m.ref)
+	mk, isNew := s.makeMark(o, Dwell, r, set.ID, m.ref)
+	if isNew {
+		mk.since = m.since
+	}
 	if mk.at, mk.tried = at, !holds; !holds {
 		return
 	}
@@ -159,6 +174,7 @@ func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now 
 	} else {
 		mk.at = never
 	}
+	mk.since = at
 	s.note(Dwell, c.reason, set, m.ref, r, at, m.since, member)
 }
 

@@ -45,6 +45,7 @@ func (s *Shard) finish(o *object, next *bond, c cause, events []Event) []Event {
 		s.reveal(o, o.scope, &c)
 		s.keepPassages(o)
 		s.recount(o, o.scope, &c)
+		s.redate(o)
 	}
 	if len(o.marks) > 0 {
 		s.forget(o, &c)

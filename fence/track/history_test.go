@@ -279,10 +279,14 @@ type history struct {
 	settled  bool                      // fences have settings, and fixes altitudes
 	unit     float64                   // degrees of the side of a small fence
 	place    map[string]geometry.Point // of each object, in units
+	drafts   map[string]draft          // of the rules
 }
 
+// draft is what a rule keeps when it is edited.
+type draft struct{ set, objects, fences, detect, when string }
+
 func newHistory(seed uint64, policies bool) *history {
-	h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), now: 1_000_000, unit: 1, policies: policies, place: map[string]geometry.Point{}}
+	h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), now: 1_000_000, unit: 1, policies: policies, place: map[string]geometry.Point{}, drafts: map[string]draft{}}
 	if policies {
 		h.unit = 1.0 / 1024 // 108 m
 	}
@@ -386,18 +390,25 @@ func (h *history) rule() *step {
 		st.dropRule = id
 		return st
 	}
-	objects := pick(h, "*", "*", "o?", "o3", "*1", "x")
-	fences := pick(h, `"*"`, `"*"`, `["z0","z3","z4"]`, `{"where":{"kind":"x"}}`)
-	detect := pick(h, `"enter","exit"`, `"enter"`, `"exit"`, `"inside"`, `"outside"`, `"cross","exit"`, `"dwell"`, `"enter","exit","inside","outside","cross","dwell"`)
-	when := pick(h, "", "", "speed > 1", "object.n == 3", `fence.kind == "x"`)
+	d, known := h.drafts[id]
+	if !known || h.IntN(3) == 0 {
+		d = draft{
+			set: sets[h.IntN(2)], objects: pick(h, "*", "*", "o?", "o3", "*1", "x"),
+			fences: pick(h, `"*"`, `"*"`, `["z0","z3","z4"]`, `{"where":{"kind":"x"}}`),
+			detect: pick(h, `"enter","exit"`, `"enter"`, `"exit"`, `"inside"`, `"outside"`, `"cross","exit"`, `"dwell"`, `"enter","exit","inside","outside","cross","dwell"`),
+			when:   pick(h, "", "", "speed > 1", "object.n == 3", `fence.kind == "x"`),
+		}
+		h.drafts[id] = d
+	}
+	objects, fences, detect, when := d.objects, d.fences, d.detect, d.when
 	if when != "" && h.IntN(2) == 0 {
 		detect += `,"condition"`
 	}
 	schedule := pick(h, schedules...)
 	text := fmt.Sprintf(`{"id":%q,"set":%q,"objects":%q,"fences":%s,"detect":[%s],"active":%s,"enabled":%v`,
-		id, sets[h.IntN(2)], objects, fences, detect, schedule.text, h.IntN(9) > 0)
+		id, d.set, objects, fences, detect, schedule.text, h.IntN(9) > 0)
 	if strings.Contains(detect, "dwell") {
-		text += pick(h, `,"dwell":{"after":"5s"}`, `,"dwell":{"after":"20s","every":"10s"}`)
+		text += pick(h, `,"dwell":{"after":"5s"}`, `,"dwell":{"after":"20s","every":"10s"}`, `,"dwell":{"after":"12s","every":"7s"}`)
 	}
 	if strings.Contains(detect, "inside") {
 		text += pick(h, "", `,"inside":{"every":"9s"}`)
@@ -644,6 +655,23 @@ func TestPendingChangesDoNotAllocate(t *testing.T) {
 	if told < 40 {
 		t.Errorf("%d events: the vehicle does not drive over the border", told)
 	}
+}
+
+// A state of version 3 may be that of a program that did not remember which times of dwelling were
+// told. A changed rule does not tell them again.
+func TestImportOfDwelling(t *testing.T) {
+	state, err := os.ReadFile("testdata/state-v3.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+	w.setRules(`[{"id":"r","set":"s","detect":["dwell"],"dwell":{"after":"60s","every":"30s"}},{"id":"q","set":"s","detect":["dwell"],"dwell":{"after":"20s"}}]`)
+	if err := w.shard.Import(state, w.view()); err != nil {
+		t.Fatal(err)
+	}
+	w.setRules(`[{"id":"r","set":"s","detect":["dwell"],"dwell":{"after":"50s","every":"20s"}},{"id":"q","set":"s","detect":["dwell"],"dwell":{"after":"10s"}}]`)
+	expect(t, w.edit(w.view(), 70_000), "")
+	expect(t, w.advance(115_000), "dwell a 1m31s move by r, dwell a 1m51s move by r")
 }
 
 // A state of version 2 has no altitudes. Its pending changes and waiting fixes go on.

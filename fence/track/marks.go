@@ -15,7 +15,7 @@ type mark struct {
 	set   SetID
 	ref   fence.Ref
 	at    Millis // of Inside and Outside: the last event; of Dwell: the next threshold
-	since Millis // of Outside: when the object left
+	since Millis // of Outside: when it left; of Dwell: the last threshold told, or the entry
 	tried bool   // of Dwell: the threshold has passed while the condition did not hold
 }
 
@@ -73,6 +73,18 @@ func (s *Shard) forget(o *object, c *cause) {
 	})
 	if len(o.marks) == 0 {
 		o.marks = nil
+	}
+}
+
+// redate dates the marks of visits whose length a changed rule tells of: next comes its first
+// threshold after the last one that was told.
+func (s *Shard) redate(o *object) {
+	for i := range o.marks {
+		m := &o.marks[i]
+		was, r, member := o.scope.of(m.set).byID(m.rule), s.scope.of(m.set).byID(m.rule), s.findMember(m.set, m.ref)
+		if m.kind == Dwell && was != nil && r != nil && member >= 0 && !was.Equal(r) {
+			m.at, m.tried = thresholdAfter(m.since, r, &s.members[member]), false
+		}
 	}
 }
 

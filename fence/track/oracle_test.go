@@ -382,6 +382,7 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 		}
 	}
 	all = append(all, o.reveal(obj, before.rules, before.fences, o.now, o.now)...)
+	o.redate(obj, before.rules, o.now)
 	why := func(name fenceName) track.Reason { return gone[name] }
 	return append(all, o.forget(obj, before.rules, why, order, o.now, o.now, o.now)...)
 }

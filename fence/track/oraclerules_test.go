@@ -33,7 +33,8 @@ type ruleMark struct {
 
 type ruleState struct {
 	at, since track.Millis
-	tried     bool // of dwell: the time came and the condition did not hold
+	tried     bool           // of dwell: the time came and the condition did not hold
+	told      []track.Millis // of dwell: the times of its events
 }
 
 func (r *oracleRule) names(f *fence.Fence) bool {
@@ -248,15 +249,15 @@ func (o *oracle) detectIn(obj *oracleObject, r *oracleRule, f oracleFence, v vis
 func (obj *oracleObject) dwell(r *oracleRule, f oracleFence, v visit, now track.Millis, holds bool, reason track.Reason) []happening {
 	name := fenceName{f.set, f.fence.Key}
 	key := ruleMark{r.ID, track.Dwell, name}
-	at := v.since + track.Millis(r.Dwell.After.Milliseconds())
+	at, told := v.since+track.Millis(r.Dwell.After.Milliseconds()), []track.Millis(nil)
 	if m, ok := obj.marks[key]; ok {
-		at = m.at
+		at, told = m.at, m.told
 	}
 	if at > now {
 		return nil
 	}
 	if !holds {
-		obj.marks[key] = ruleState{at: at, tried: true}
+		obj.marks[key] = ruleState{at: at, tried: true, told: told}
 		return nil
 	}
 	next := track.Millis(math.MaxInt64)
@@ -266,8 +267,39 @@ func (obj *oracleObject) dwell(r *oracleRule, f oracleFence, v visit, now track.
 		}
 		next = at + every
 	}
-	obj.marks[key] = ruleState{at: next}
+	obj.marks[key] = ruleState{at: next, told: append(slices.Clone(told), at)}
 	return []happening{{kind: track.Dwell, reason: reason, name: name, rule: r.ID, at: at, since: v.since, inVisit: true, order: orderOf(f)}}
+}
+
+// redate judges visits anew by the rules about their length that have changed. No time comes again
+// that is not after those told.
+func (o *oracle) redate(obj *oracleObject, rules *[]oracleRule, at track.Millis) {
+	for key, m := range obj.marks {
+		find := func(all *[]oracleRule) *oracleRule {
+			for _, r := range o.rulesOf(all, obj.id, key.name.set, at) {
+				if r.ID == key.rule {
+					return &r
+				}
+			}
+			return nil
+		}
+		old, r := find(rules), find(o.rules)
+		v, in := obj.in[key.name]
+		if key.kind != track.Dwell || !in || old == nil || r == nil || bytes.Equal(old.AppendJSON(nil), r.AppendJSON(nil)) {
+			continue
+		}
+		if len(m.told) == 0 {
+			delete(obj.marks, key)
+			continue
+		}
+		m.at, m.tried = v.since+track.Millis(r.Dwell.After.Milliseconds()), false
+		for last := slices.Max(m.told); m.at <= last; {
+			if m.at += track.Millis(r.Dwell.Every.Milliseconds()); r.Dwell.Every == 0 {
+				m.at = math.MaxInt64
+			}
+		}
+		obj.marks[key] = m
+	}
 }
 
 // detectOut tells of an object that is not in the listed fences, or in none.

@@ -114,6 +114,33 @@ var ruleTales = []struct{ name, rules, lines string }{
 		52 at -10
 		60
 		111 -> dwell a 1m51s move by r`},
+	{"dwell by a rule that changed before it told", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"5m"},"when":"speed < 1"}]`, `
+		0 at -10 speed 3
+		360 at -10 speed 3
+		420 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60m"},"when":"speed < 1"}]
+		480 at -10 speed 0
+		3600 -> dwell a 1h0m0s move by r`},
+	{"dwell by a rule that became shorter before it told", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"10m"},"when":"speed < 1"}]`, `
+		0 at -10 speed 3
+		660 at -10 speed 3
+		720 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"5m"},"when":"speed < 1"}]
+		780 at -10 speed 0 -> dwell a 5m0s move by r`},
+	{"dwell by another condition", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"},"when":"speed < 1"}]`, `
+		0 at -10 speed 3
+		70 at -10 speed 3
+		80 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"},"when":"speed < 5"}] -> dwell a 1m0s move by r
+		90 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"}}]
+		100 at -10`},
+	{"dwell is told once at each time, however its rule changes", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"}}]`, `
+		0 at -10
+		60 -> dwell a 1m0s move by r
+		70 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"90s"}}]
+		90 -> dwell a 1m30s move by r
+		95 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"}}]
+		96 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"30s","every":"20s"}}]
+		110 -> dwell a 1m50s move by r
+		111 rules [{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"100s"}}]
+		300`},
 	{"a condition", `[{"id":"r","set":"s","fences":["b"],"detect":["condition"],"when":"speed > fence.max"}]`, `
 		0 at -10 speed 5
 		1 at -10 speed 11 -> condition_begin b 1s move by r
