@@ -58,7 +58,8 @@ const (
 
 // Apply folds one fix and appends the events that it causes, after those of deadlines of its
 // object that have passed. The order of the kinds is exit, cross, enter, inside, outside, dwell,
-// conditions; events of a kind go by time of crossing, then load order, then rule.
+// conditions; events of a kind go by time of crossing, then load order, then rule. The dwell of a
+// visit that the fix ends comes first.
 func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 	o, known := s.find(p.Fleet, p.ID)
 	switch {
@@ -109,6 +110,9 @@ func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome
 	}
 	if o.outliers.count > 0 {
 		o.outliers = outliers{}
+	}
+	if o.scope != nil && o.scope.dwells {
+		s.lapse(o, p.Time)
 	}
 	o.take(p, s.now)
 	s.heard.touch(o)

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"iter"
 	"time"
 
 	"paddock/fence"
@@ -153,6 +154,14 @@ func thresholdAfter(told Millis, r *rule.Rule, m *membership) Millis {
 	return at + ((told-at)/every+1)*every
 }
 
+// lastThreshold returns the last threshold of a rule by now, of which one was at a time before.
+func lastThreshold(r *rule.Rule, at, now Millis) Millis {
+	if every := Millis(r.Dwell.Every.Milliseconds()); every > 0 {
+		return at + (now-at)/every*every
+	}
+	return at
+}
+
 // dwell adds the event of a visit that has lasted long enough at a time of the device. Of several
 // thresholds that have passed unnoticed it is the last.
 func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now Millis, holds bool, c *cause) {
@@ -168,43 +177,83 @@ func (s *Shard) dwell(o *object, set *TrackedSet, r *rule.Rule, member int, now 
 	if mk.at, mk.tried = at, !holds; !holds {
 		return
 	}
+	at = lastThreshold(r, at, now)
+	mk.at, mk.since = never, at
 	if every := Millis(r.Dwell.Every.Milliseconds()); every > 0 {
-		at += (now - at) / every * every
 		mk.at = at + every
-	} else {
-		mk.at = never
 	}
-	mk.since = at
 	s.note(Dwell, c.reason, set, m.ref, r, at, m.since, member)
 }
 
 // lag is how far the device's clock, and its message, were behind at the last fix.
 func (o *object) lag() Millis { return o.arrived - o.time }
 
-// dwellDeadline returns when the clock makes a visit of the object long enough for a rule.
-func (s *Shard) dwellDeadline(o *object) (at Millis, ok bool) {
-	for _, p := range s.visits.list(o) {
-		m := p.unpack(o.era.view, o.seq)
-		x := o.scope.of(m.set)
-		if !x.detects.Has(rule.DwellTime) {
-			continue
-		}
-		f := o.era.view.find(m.set).Snapshot.Fence(m.ref)
-		for _, r := range x.rules {
-			if !r.Detect.Has(rule.DwellTime) || !r.Fences.Select(f.Key, f.Properties) {
+// dwelling is a visit, and when a rule next tells of its length.
+type dwelling struct {
+	membership
+	rule  *rule.Rule
+	fence *fence.Fence
+	at    Millis
+}
+
+// dwellings yields the visits whose length rules tell of next, where no condition has prevented
+// that.
+func (s *Shard) dwellings(o *object) iter.Seq[dwelling] {
+	return func(yield func(dwelling) bool) {
+		for _, p := range s.visits.list(o) {
+			d := dwelling{membership: p.unpack(o.era.view, o.seq)}
+			x := o.scope.of(d.set)
+			if !x.detects.Has(rule.DwellTime) {
 				continue
 			}
-			mk := o.mark(Dwell, r, m.set, m.ref)
-			t := o.threshold(r, &m)
-			if t == never || mk != nil && mk.tried {
-				continue
-			}
-			if t = max(t+o.lag(), o.era.at); !ok || t < at { // not before the rule was in force
-				at, ok = t, true
+			d.fence = o.era.view.find(d.set).Snapshot.Fence(d.ref)
+			for _, d.rule = range x.rules {
+				if !d.rule.Detect.Has(rule.DwellTime) || !d.rule.Fences.Select(d.fence.Key, d.fence.Properties) {
+					continue
+				}
+				mk := o.mark(Dwell, d.rule, d.set, d.ref)
+				if d.at = o.threshold(d.rule, &d.membership); d.at == never || mk != nil && mk.tried {
+					continue
+				}
+				if !yield(d) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// dwellDeadline returns when the clock makes a visit of the object long enough for a rule.
+func (s *Shard) dwellDeadline(o *object) (at Millis, ok bool) {
+	for d := range s.dwellings(o) {
+		if t := max(d.at+o.lag(), o.era.at); !ok || t < at { // not before the rule was in force
+			at, ok = t, true
+		}
+	}
 	return at, ok
+}
+
+// lapse keeps the visits that become long enough for a rule until a fix, by what the fix before
+// tells: the clock would have told the same between the two.
+func (s *Shard) lapse(o *object, until Millis) {
+	s.lapsed = s.lapsed[:0]
+	for d := range s.dwellings(o) {
+		if d.at <= until && s.holds(o, d.rule, d.fence) {
+			s.lapsed = append(s.lapsed, d)
+		}
+	}
+}
+
+// tellLapsed adds the events of a visit that was long enough for rules until a fix ended it.
+func (s *Shard) tellLapsed(m *membership, set *TrackedSet, end Millis, c *cause) {
+	for i := range s.lapsed {
+		if d := &s.lapsed[i]; d.set == m.set && d.ref == m.ref && d.at <= end {
+			s.changes = append(s.changes, change{
+				kind: Dwell, reason: c.reason, set: set, ref: m.ref, fence: d.fence, rule: d.rule.ID,
+				at: lastThreshold(d.rule, d.at, end), since: m.since, visit: m.visit(), member: -1,
+			})
+		}
+	}
 }
 
 // elapseDwell adds the events of visits that the clock has made long enough.

@@ -110,6 +110,9 @@ func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
 	if s.countsIn(x) {
 		s.tellCounts(x, set, f, -1, reason, max(at, m.since), c.time)
 	}
+	if c.isFix() && x.detects.Has(rule.DwellTime) {
+		s.tellLapsed(m, set, at, &c)
+	}
 	if !s.tells(o, x, rule.Exit, f) {
 		return
 	}
@@ -179,14 +182,22 @@ func (s *Shard) enter(o *object, set *TrackedSet, ref fence.Ref, initial Initial
 // compare orders changes by kind, time, load order and rule.
 func (a *change) compare(b *change) int {
 	return cmp.Or(
-		cmp.Compare(ranks[a.kind], ranks[b.kind]), cmp.Compare(a.at, b.at),
+		cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.at, b.at),
 		cmp.Compare(a.set.ID, b.set.ID), cmp.Compare(a.ref, b.ref),
 		cmp.Compare(a.rule, b.rule), cmp.Compare(b.kind, a.kind), // the end of a condition before its begin
 	)
 }
 
 // ranks are the places of the kinds in the order of events of one fix.
-var ranks = [...]uint8{Exit: 0, Cross: 1, Enter: 2, Inside: 3, Outside: 4, Dwell: 5, ConditionBegin: 6, ConditionEnd: 6}
+var ranks = [...]uint8{Exit: 1, Cross: 2, Enter: 3, Inside: 4, Outside: 5, Dwell: 6, ConditionBegin: 7, ConditionEnd: 7}
+
+// rank returns the place of a change. The length of a visit that ends comes before its end.
+func (ch *change) rank() uint8 {
+	if ch.kind == Dwell && ch.member < 0 {
+		return 0
+	}
+	return ranks[ch.kind]
+}
 
 // emit turns the changes into numbered events.
 func (s *Shard) emit(o *object, c *cause, events []Event) []Event {

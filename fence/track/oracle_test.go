@@ -151,6 +151,7 @@ type happening struct {
 	left    track.Millis
 	path    []track.Position // of the event, if not the last two
 	inVisit bool             // visit is that of the fence
+	ended   bool             // it comes before the end of the visit
 
 	direction rule.Direction
 }
@@ -173,11 +174,19 @@ func rankOf(k track.Kind) int {
 	return slices.Index(kinds, k)
 }
 
+// rank is that of the kind, unless it tells of a visit before its end.
+func (h *happening) rank() int {
+	if h.ended {
+		return -1
+	}
+	return rankOf(h.kind)
+}
+
 // tell orders what happened to an object by kind, time and load order, and numbers it.
 func (o *oracle) tell(id string, obj *oracleObject, all []happening, t telling) (lines []string) {
 	slices.SortStableFunc(all, func(a, b happening) int {
 		return cmp.Or(
-			cmp.Compare(rankOf(a.kind), rankOf(b.kind)), cmp.Compare(a.at, b.at),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.at, b.at),
 			slices.Compare(a.order[:], b.order[:]), cmp.Compare(a.rule, b.rule),
 		)
 	})

@@ -83,7 +83,7 @@ func (obj *oracleObject) isOutlier(p *track.Position, speed float64) (outlier, t
 
 // accept moves an object.
 func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool) []string {
-	from, heard := obj.last, obj.arrived
+	from, heard, unheard := obj.last, obj.arrived, o.stays(obj)
 	unseen = unseen || obj.silent
 	obj.silent, obj.last, obj.arrived = false, *p, o.now
 	if p.Props != nil {
@@ -117,6 +117,11 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 			continue
 		}
 		delete(obj.contrary, name)
+		if member {
+			for _, stay := range unheard[name] {
+				all = append(all, stay(c.crossed)...)
+			}
+		}
 		for _, h := range o.change(obj, name, c, v, o.hourOf(obj)) {
 			if first {
 				h.reason = track.FirstSeen
@@ -149,6 +154,35 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 		t.prev = &before
 	}
 	return o.tell(p.ID, obj, all, t)
+}
+
+// stays returns what time alone would tell of an object's visits, had it come to the end of each:
+// the last event of each rule about its length.
+func (o *oracle) stays(obj *oracleObject) map[fenceName][]func(end track.Millis) []happening {
+	all := map[fenceName][]func(end track.Millis) []happening{}
+	for name, v := range obj.in {
+		f := o.named(name)
+		for _, r := range o.rulesOf(o.rules, obj.id, name.set, o.hourOf(obj)) {
+			m, marked := obj.marks[ruleMark{r.ID, track.Dwell, name}]
+			if !r.Detect.Has(rule.DwellTime) || !r.names(&f.fence) || m.tried || !r.when(obj, &f.fence) {
+				continue
+			}
+			all[name] = append(all[name], func(end track.Millis) (told []happening) {
+				next := v.since + track.Millis(r.Dwell.After.Milliseconds())
+				if marked {
+					next = m.at
+				}
+				for every := track.Millis(r.Dwell.Every.Milliseconds()); next <= end; next += every {
+					told = []happening{{kind: track.Dwell, reason: track.Move, name: name, rule: r.ID, at: next, since: v.since, visit: v.seq, order: v.order, ended: true}}
+					if every == 0 {
+						break
+					}
+				}
+				return told
+			})
+		}
+	}
+	return all
 }
 
 func maxGap(p track.Policy) track.Millis {

@@ -114,6 +114,29 @@ var ruleTales = []struct{ name, rules, lines string }{
 		52 at -10
 		60
 		111 -> dwell a 1m51s move by r`},
+	{"dwell before an exit that the clock had not reached", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell","exit"],"dwell":{"after":"45s"}}]`, `
+		0 at -10 late 100
+		44 at -10 late 56
+		50 at 10 late 50 -> dwell a 45s move by r, exit a 47s move`},
+	{"no dwell at a time after the exit", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell","exit"],"dwell":{"after":"48s"}}]`, `
+		0 at -10 late 100
+		44 at -10 late 56
+		50 at 10 late 50 -> exit a 47s move`},
+	{"dwell before an exit, by the condition at the last fix inside", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"45s"},"when":"speed < 1"}]`, `
+		0 at -10 speed 0 late 100
+		44 at -10 speed 0 late 56
+		50 at 10 speed 9 late 50 -> dwell a 45s move by r
+		60 at -10 speed 9 late 40
+		109 at -10 speed 9
+		110 at 10 speed 0`},
+	{"the last dwell before an exit", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell","exit"],"dwell":{"after":"20s","every":"5s"}}]`, `
+		0 at -10 late 100
+		32 at -10 late 68 -> dwell a 30s move by r
+		50 at 10 late 50 -> dwell a 40s move by r, exit a 41s move`},
+	{"dwells before exits, in the order of time", `[{"id":"r","set":"s","detect":["dwell","exit"],"dwell":{"after":"45s"}},{"id":"q","set":"s","fences":["b"],"detect":["dwell"],"dwell":{"after":"41s"}}]`, `
+		0 at -10 late 100
+		40 at -10 late 60
+		50 at 490 late 50 -> dwell b 41s move by q, exit a 40.2s move, exit b 44.2s move`},
 	{"dwell by a rule that changed before it told", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"5m"},"when":"speed < 1"}]`, `
 		0 at -10 speed 3
 		360 at -10 speed 3

@@ -45,6 +45,7 @@ type Shard struct {
 	kept      bool         // the object has the same members
 	pending   []pending
 	changes   []change
+	lapsed    []dwelling
 	scope     *scope // that holds after the call
 	view      *View  // of members after the call
 	crossings []geometry.Crossing
