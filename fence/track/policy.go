@@ -94,7 +94,7 @@ const (
 	// LateDrop drops the fix: the outcome is [Late].
 	LateDrop LateMode = iota
 	// LateReorder keeps each fix for Policy.Reorder, and applies those of an object by their
-	// time.
+	// time. The first one of an object does not wait: the shard knows no object without a place.
 	LateReorder
 	// LateHistory tells the caller to keep the fix as a past position: the outcome is [Past].
 	LateHistory
