@@ -127,8 +127,8 @@ var ruleTales = []struct{ name, rules, lines string }{
 		44 at -10 speed 0 late 56
 		50 at 10 speed 9 late 50 -> dwell a 45s move by r
 		60 at -10 speed 9 late 40
-		109 at -10 speed 9
-		110 at 10 speed 0`},
+		99 at -10 speed 9 late 1
+		103 at 10 speed 0 late -2.6`},
 	{"the last dwell before an exit", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell","exit"],"dwell":{"after":"20s","every":"5s"}}]`, `
 		0 at -10 late 100
 		32 at -10 late 68 -> dwell a 30s move by r
