@@ -145,6 +145,30 @@ func TestFindingsOfLines(t *testing.T) {
 	}
 }
 
+// TestCorridorsOfTooManyVertices: a few kilobytes that ask for gigabytes are refused before they are
+// made, whether they are read or given by a Go program.
+func TestCorridorsOfTooManyVertices(t *testing.T) {
+	round := strings.Repeat("[-180,0],[180,0],", 1500) + "[-180,0]"
+	doc := lineFeature("x", `{"paddock:buffer":50}`, "["+round+"]")
+	allocs := testing.AllocsPerRun(1, func() {
+		o := geojson.ReadOptions{Limits: geojson.Limits{Vertices: 10_000}}
+		if _, _, err := geojson.ParseFeature([]byte(doc), o); !errors.Is(err, geojson.ErrLimit) {
+			t.Errorf("read: %v", err)
+		}
+	})
+	if allocs > 200 {
+		t.Errorf("%v allocations", allocs)
+	}
+	line := geometry.Line{{Lon: -180}}
+	for range 1500 {
+		line = append(line, geometry.Point{Lon: 180}, geometry.Point{Lon: -180})
+	}
+	f := fence.Fence{Key: "x", Lines: geometry.MultiLine{line}, Properties: []byte(`{"paddock:buffer":50}`)}
+	if _, err := f.Check(false); err == nil || !strings.Contains(err.Error(), "too many vertices") {
+		t.Errorf("given: %v", err)
+	}
+}
+
 // TestLinesThatNoSetTakes: what a Go program gives is checked as what is read.
 func TestLinesThatNoSetTakes(t *testing.T) {
 	line := geometry.MultiLine{{{Lon: 1, Lat: 2}, {Lon: 3, Lat: 4}}}

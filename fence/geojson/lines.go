@@ -2,6 +2,7 @@ package geojson
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -33,12 +34,12 @@ func (fr *featureReader) lines(kind string, feature *rawFeature, key string) (ar
 	if len(a.lines) == 0 {
 		return a, nil
 	}
-	a.parts, err = corridor(feature.properties, a.lines)
-	if err != nil {
-		return area{}, refused(key, CodeInvalidGeometry, err.Error(), nil)
-	}
-	if fr.left -= a.parts.Vertices(); fr.left < 0 {
+	a.parts, err = corridor(feature.properties, a.lines, fr.spend)
+	switch {
+	case errors.Is(err, geometry.ErrVertices):
 		return area{}, errVertices
+	case err != nil:
+		return area{}, refused(key, CodeInvalidGeometry, err.Error(), nil)
 	}
 	return a, nil
 }
@@ -88,13 +89,13 @@ func defectsOf(l geometry.Line) (repeats int, repeat, long *geometry.Point) {
 	return repeats, repeat, long
 }
 
-// corridor makes the area of lines with a buffer; none without one.
-func corridor(properties []byte, ml geometry.MultiLine) (geometry.MultiPolygon, error) {
+// corridor makes the area of lines with a buffer; none without one. See geometry.Corridor for spend.
+func corridor(properties []byte, ml geometry.MultiLine, spend func(int) bool) (geometry.MultiPolygon, error) {
 	metres, ok, err := bufferOf(properties)
 	if err != nil || !ok {
 		return nil, err
 	}
-	return geometry.Corridor(ml, metres)
+	return geometry.Corridor(ml, metres, spend)
 }
 
 // bufferOf reads BufferProperty. One that is no number is an error, or the corridor would be a line
@@ -146,8 +147,8 @@ func (f *Fence) checkLines() []Finding {
 		return []Finding{fd}
 	}
 	if len(f.Geometry) == 0 {
-		var err error
-		if f.Geometry, err = corridor(f.Properties, f.Lines); err != nil {
+		fr, err := featureReader{left: Limits{}.WithDefaults().Vertices}, error(nil)
+		if f.Geometry, err = corridor(f.Properties, f.Lines, fr.spend); err != nil {
 			return []Finding{unfit(err.Error())}
 		}
 	}

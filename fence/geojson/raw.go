@@ -165,6 +165,12 @@ func (fr *featureReader) take(raw *rawFeature) (p parsedFeature) {
 	return p
 }
 
+// spend counts vertices that were made, and reports whether the limit allows them.
+func (fr *featureReader) spend(vertices int) bool {
+	fr.left -= vertices
+	return fr.left >= 0
+}
+
 func (fr *featureReader) oversize() error {
 	return refused("", CodeTooLarge, fmt.Sprintf("the feature has over %d bytes", fr.options.Limits.FeatureBytes), nil)
 }
@@ -214,7 +220,7 @@ func (fr *featureReader) geometry(feature *rawFeature, key string) (area, error)
 	if mp, ok, err := feature.shape(raw.kind(), raw); err != nil {
 		return area{}, refused(key, CodeInvalidGeometry, err.Error(), nil)
 	} else if ok {
-		if fr.left -= mp.Vertices(); fr.left < 0 {
+		if !fr.spend(mp.Vertices()) {
 			return area{}, errVertices
 		}
 		return inspect(mp, nil, &fr.workspace), nil

@@ -1,7 +1,9 @@
 package geometry
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"math"
 )
 
@@ -27,24 +29,28 @@ const (
 //
 // Each edge is a part, with the sector of the joint before it. Parts overlap, and their union is
 // the corridor. They are split at the antimeridian. The result is the same to the bit on every
-// processor. The error wraps ErrShape.
-func Corridor(ml MultiLine, buffer float64) (MultiPolygon, error) {
+// processor.
+//
+// Short lines make large corridors, so spend is asked for vertices before they are made, or kept,
+// and ends the work by false: then the error wraps ErrVertices. All other errors wrap ErrShape.
+func Corridor(ml MultiLine, buffer float64, spend func(vertices int) bool) (MultiPolygon, error) {
 	if !(buffer >= MinBufferMeters && buffer <= MaxBufferMeters) {
 		return nil, fmt.Errorf("%w: a buffer of %v m is not within %v and %d", ErrShape, buffer, MinBufferMeters, MaxBufferMeters)
 	}
-	var out MultiPolygon
+	c := corridor{radius: buffer, flat: flatness(buffer), spend: spend}
 	for _, l := range ml {
-		parts, err := corridor(l, buffer)
-		if err != nil {
+		if err := c.line(l); err != nil {
 			return nil, err
 		}
-		out = append(out, parts...)
 	}
-	if len(out) == 0 {
+	if len(c.parts) == 0 {
 		return nil, fmt.Errorf("%w: a corridor needs a line of two different places", ErrShape)
 	}
-	return Unwrap(out), nil
+	return Unwrap(c.parts), nil
 }
+
+// ErrVertices is wrapped by the error for a corridor of more vertices than its caller allows.
+var ErrVertices = errors.New("too many vertices")
 
 // direction is a unit vector to the east and to the north.
 type direction struct{ x, y float64 }
@@ -73,64 +79,111 @@ type joint struct {
 	flat          float64 // the cosine of the angle that one chord of an arc may span
 }
 
-// corridor returns the parts of one line.
-func corridor(l Line, buffer float64) (MultiPolygon, error) {
-	joints, err := jointsOf(densified(l), buffer)
-	if err != nil {
-		return nil, err
-	}
-	var out MultiPolygon
-	for i := 0; i+1 < len(joints); i++ {
-		out = append(out, Polygon{stretch(&joints[i], &joints[i+1], i == 0, i+2 == len(joints))})
-	}
-	return out, nil
+// corridor makes the parts of one.
+type corridor struct {
+	radius, flat float64 // of each joint
+	spend        func(vertices int) bool
+	parts        MultiPolygon
 }
 
-// densified returns the line without repetitions, and with vertices on its long edges.
-func densified(l Line) Line {
-	var out Line
-	for i, b := range l {
-		if i == 0 {
-			out = append(out, b)
-			continue
-		}
-		a := l[i-1]
-		if a == b {
-			continue
-		}
-		dlon, dlat := b.Lon-a.Lon, b.Lat-a.Lat
-		n := math.Ceil(max(math.Abs(dlon), math.Abs(dlat)) / corridorDegrees)
-		for k := 1.0; k < n; k++ {
-			out = append(out, Point{a.Lon + float64(k/n*dlon), a.Lat + float64(k/n*dlat)})
-		}
-		out = append(out, b)
-	}
-	return out
+// flatness returns the cosine of the angle that one chord of an arc may span.
+func flatness(radius float64) float64 {
+	sagitta := min(0.25/radius, 0.001)
+	return 1 - float64(sagitta*(4-float64(2*sagitta))) // of twice the angle of half a chord
 }
 
-func jointsOf(l Line, buffer float64) ([]joint, error) {
-	if len(l) < 2 {
-		return nil, nil
-	}
-	sagitta := min(0.25/buffer, 0.001)
-	flat := 1 - float64(sagitta*(4-float64(2*sagitta))) // the cosine of twice the angle of half a chord
-	joints := make([]joint, len(l))
+// line adds the parts of a line. It holds two joints at a time, however long the line is.
+func (c *corridor) line(l Line) error {
+	edges := 0
 	for i, p := range l {
-		j := &joints[i]
-		*j = joint{at: p, metric: MetricAt(p), radius: buffer, flat: flat}
-		if float64(buffer*buffer) > j.metric.near2 {
-			return nil, fmt.Errorf("%w: a corridor of %v m at latitude %v is too near to the pole", ErrShape, buffer, p.Lat)
+		if reason := p.OutOfRange(); reason != "" {
+			return fmt.Errorf("%w: vertex %d of a line: %s", ErrShape, i, reason)
 		}
-		sin, _ := sincos(p.Lat)
-		j.skew = sin / (2 * j.metric.axis)
 		if i > 0 {
-			j.before = j.course(l[i-1], p)
-		}
-		if i+1 < len(l) {
-			j.after = j.course(p, l[i+1])
+			edges += int(pieces(l[i-1], p))
 		}
 	}
-	return joints, nil
+	if !c.spend(edges * leastOfPart) {
+		return c.tooLarge()
+	}
+	var from, to joint
+	n := 0
+	for p := range densified(l) {
+		next := c.joint(p)
+		if n > 0 {
+			to.after = to.course(to.at, p)
+			next.before = next.course(to.at, p)
+		}
+		if n > 1 {
+			if err := c.stretch(&from, &to, n == 2, false); err != nil {
+				return err
+			}
+		}
+		from, to = to, next
+		n++
+	}
+	if n < 2 {
+		return nil
+	}
+	return c.stretch(&from, &to, n == 2, true)
+}
+
+// stretch adds the part between two joints.
+func (c *corridor) stretch(from, to *joint, first, last bool) error {
+	for _, j := range []*joint{from, to} {
+		if float64(c.radius*c.radius) > j.metric.near2 {
+			return fmt.Errorf("%w: a corridor of %v m at latitude %v is too near to the pole", ErrShape, c.radius, j.at.Lat)
+		}
+	}
+	r := stretch(from, to, first, last)
+	if !c.spend(len(r) - leastOfPart) {
+		return c.tooLarge()
+	}
+	c.parts = append(c.parts, Polygon{r})
+	return nil
+}
+
+func (c *corridor) tooLarge() error {
+	return fmt.Errorf("%w: a corridor of %v m has more than are allowed", ErrVertices, c.radius)
+}
+
+// leastOfPart is how many vertices a part has at least.
+const leastOfPart = 5
+
+// pieces returns how many parts an edge gets.
+func pieces(a, b Point) float64 {
+	return math.Ceil(max(math.Abs(b.Lon-a.Lon), math.Abs(b.Lat-a.Lat)) / corridorDegrees)
+}
+
+// densified iterates over the line without repetitions, and with vertices on its long edges.
+func densified(l Line) iter.Seq[Point] {
+	return func(yield func(Point) bool) {
+		for i, b := range l {
+			if i > 0 {
+				a := l[i-1]
+				if a == b {
+					continue
+				}
+				dlon, dlat := b.Lon-a.Lon, b.Lat-a.Lat
+				n := pieces(a, b)
+				for k := 1.0; k < n; k++ {
+					if !yield(Point{a.Lon + float64(k/n*dlon), a.Lat + float64(k/n*dlat)}) {
+						return
+					}
+				}
+			}
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+func (c *corridor) joint(p Point) joint {
+	j := joint{at: p, metric: MetricAt(p), radius: c.radius, flat: c.flat}
+	sin, _ := sincos(p.Lat)
+	j.skew = sin / (2 * j.metric.axis)
+	return j
 }
 
 // course returns the direction of the edge a-b at the joint.

@@ -20,6 +20,8 @@ func walk(rng *rand.Rand, p Point, n int, metres float64) Line {
 	return l
 }
 
+func unbounded(int) bool { return true }
+
 // TestCorridor asks about points on both sides of the promised error.
 func TestCorridor(t *testing.T) {
 	t.Parallel()
@@ -36,7 +38,7 @@ func TestCorridor(t *testing.T) {
 			continue
 		}
 		lines := UnwrapLines(MultiLine{l})
-		area, err := Corridor(lines, buffer)
+		area, err := Corridor(lines, buffer, unbounded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +77,7 @@ func TestCorridorSides(t *testing.T) {
 		a := Point{rng.Float64()*340 - 170, rng.Float64()*140 - 70}
 		b := around(rng, a, buffer*(1+30*rng.Float64()))
 		lines := MultiLine{{a, b}}
-		area, err := Corridor(lines, buffer)
+		area, err := Corridor(lines, buffer, unbounded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +109,7 @@ func TestCorridorHasNoSeams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 15))
 	for range 300 / sampling.Slowdown {
 		l := walk(rng, Point{179.99, 50 * rng.NormFloat64() / 3}, 12, 3000)
-		area, err := Corridor(UnwrapLines(MultiLine{l}), 20)
+		area, err := Corridor(UnwrapLines(MultiLine{l}), 20, unbounded)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,10 +138,49 @@ func TestCorridorRefuses(t *testing.T) {
 		"one place":    {MultiLine{{{1, 2}, {1, 2}}}, 5},
 		"at a pole":    {MultiLine{{{1, 89.99}, {2, 89.99}}}, 500},
 		"a lone point": {MultiLine{{{1, 2}}}, 5},
+		"out of range": {MultiLine{{{1, 2}, {1e18, 2}}}, 5},
+		"not finite":   {MultiLine{{{1, 2}, {math.Inf(1), 2}}}, 5},
 	} {
-		if area, err := Corridor(c.lines, c.buffer); !errors.Is(err, ErrShape) {
+		if area, err := Corridor(c.lines, c.buffer, unbounded); !errors.Is(err, ErrShape) {
 			t.Errorf("%s: %v, %v", name, area, err)
 		}
+	}
+}
+
+// TestCorridorEndsAtItsBound: of a line that asks for a hundred million vertices no more is made than
+// the caller allows.
+func TestCorridorEndsAtItsBound(t *testing.T) {
+	l := Line{{-180, 0}}
+	for range 3000 {
+		l = append(l, Point{180, 0}, Point{-180, 0})
+	}
+	left := 0
+	spend := func(n int) bool {
+		if n < 0 || left < 0 {
+			t.Fatal("asked for less, or after the end")
+		}
+		left -= n
+		return left >= 0
+	}
+	allocs := testing.AllocsPerRun(1, func() {
+		left = 1000
+		if area, err := Corridor(MultiLine{l}, 10, spend); area != nil || !errors.Is(err, ErrVertices) {
+			t.Fatalf("%d parts, %v", len(area), err)
+		}
+	})
+	if allocs > 10 {
+		t.Errorf("%v allocations", allocs)
+	}
+	line := MultiLine{{{1, 2}, {1.1, 2}, {1.1, 2.01}, {1.2, 2}, {1.1, 2}, {1.11, 1.99}}}
+	whole, _ := Corridor(line, 10, unbounded)
+	left = whole.Vertices()
+	if _, err := Corridor(line, 10, spend); err != nil || left != 0 {
+		t.Errorf("%d of all vertices are left, %v", left, err)
+	}
+	left-- // of the arcs, which are not known before
+	left += whole.Vertices()
+	if _, err := Corridor(line, 10, spend); !errors.Is(err, ErrVertices) {
+		t.Errorf("one vertex more than allowed: %v", err)
 	}
 }
 
@@ -153,7 +194,7 @@ func TestCorridorIsTheSameEverywhere(t *testing.T) {
 			p := l[len(l)-1]
 			l = append(l, Point{p.Lon + rng.Float64()/50 - 0.01, p.Lat + rng.Float64()/50 - 0.01})
 		}
-		area, err := Corridor(MultiLine{l}, 10+rng.Float64()*100)
+		area, err := Corridor(MultiLine{l}, 10+rng.Float64()*100, unbounded)
 		if err != nil {
 			t.Fatal(err)
 		}
