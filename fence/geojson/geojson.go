@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"paddock/fence/geometry"
@@ -50,6 +51,18 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.Findings, 10_000)
 	return l
 }
+
+// allowance counts the vertices that may yet be read of a document. All its readers share it.
+type allowance struct{ left atomic.Int64 }
+
+func (l Limits) allowance() *allowance {
+	a := new(allowance)
+	a.left.Store(int64(l.Vertices))
+	return a
+}
+
+// spend counts vertices, and reports whether the limit allows them.
+func (a *allowance) spend(vertices int) bool { return a.left.Add(-int64(vertices)) >= 0 }
 
 // errVertices ends the reading of a document with more vertices than its limit.
 var errVertices = fmt.Errorf("%w: too many vertices", ErrLimit)

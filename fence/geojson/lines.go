@@ -34,7 +34,7 @@ func (fr *featureReader) lines(kind string, feature *rawFeature, key string) (ar
 	if len(a.lines) == 0 {
 		return a, nil
 	}
-	a.parts, err = corridor(feature.properties, a.lines, fr.spend)
+	a.parts, err = corridor(feature.properties, a.lines, fr.left.spend)
 	switch {
 	case errors.Is(err, geometry.ErrVertices):
 		return area{}, errVertices
@@ -147,8 +147,8 @@ func (f *Fence) checkLines() []Finding {
 		return []Finding{fd}
 	}
 	if len(f.Geometry) == 0 {
-		fr, err := featureReader{left: Limits{}.WithDefaults().Vertices}, error(nil)
-		if f.Geometry, err = corridor(f.Properties, f.Lines, fr.spend); err != nil {
+		var err error
+		if f.Geometry, err = corridor(f.Properties, f.Lines, Limits{}.WithDefaults().allowance().spend); err != nil {
 			return []Finding{unfit(err.Error())}
 		}
 	}

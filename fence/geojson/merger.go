@@ -11,7 +11,6 @@ import (
 type merger struct {
 	file    string
 	limits  Limits
-	left    int   // vertices that may yet be read
 	index   int   // of the next feature
 	failed  error // about the document as a whole
 	keys    map[string]struct{}
@@ -21,7 +20,7 @@ type merger struct {
 
 func newMerger(file string, limits Limits) merger {
 	return merger{
-		file: file, limits: limits, left: limits.Vertices,
+		file: file, limits: limits,
 		keys: map[string]struct{}{}, repeats: map[string]int{}, out: &Collection{inspected: true},
 	}
 }
@@ -32,15 +31,12 @@ func (m *merger) take(p *parsedFeature) {
 	if m.failed != nil {
 		return
 	}
-	err := p.err
-	if m.left -= p.vertices; m.left < 0 {
-		err = errVertices
-	}
-	if e, ok := errors.AsType[*RefusedError](err); ok {
+	if e, ok := errors.AsType[*RefusedError](p.err); ok {
 		m.found(e.Finding, e.Finding.Key)
 		m.out.Skipped++
-	} else if err != nil {
-		m.failed = fmt.Errorf("%s: feature %d: %w", m.file, m.index, err)
+	} else if p.err != nil {
+		// Without the feature: which one gets the last vertices depends on the goroutines.
+		m.failed = fmt.Errorf("%s: %w", m.file, p.err)
 		return
 	} else {
 		m.fence(p.fence, p.findings)

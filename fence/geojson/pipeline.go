@@ -11,6 +11,7 @@ import (
 // other.
 type pipeline struct {
 	options ReadOptions
+	left    *allowance
 	width   int      // batches that are parsed or wait to be taken, at most
 	filling *batch   // the one that features are added to; nil if there is none
 	running []*batch // in the order of the document
@@ -20,7 +21,7 @@ type pipeline struct {
 
 func newPipeline(file string, o ReadOptions) pipeline {
 	return pipeline{
-		options: o, merger: newMerger(file, o.Limits),
+		options: o, left: o.Limits.allowance(), merger: newMerger(file, o.Limits),
 		// Two for each CPU, so that none is idle while the lexer waits for the oldest.
 		width: 2 * runtime.GOMAXPROCS(0),
 	}
@@ -55,7 +56,7 @@ func (p *pipeline) batch() *batch {
 		p.idle = p.idle[:n-1]
 		return b
 	}
-	return &batch{reader: featureReader{options: p.options}}
+	return &batch{reader: featureReader{options: p.options, left: p.left}}
 }
 
 // start has the batch in hand, if any, parsed by a goroutine.
@@ -163,7 +164,6 @@ type parsedFeature struct {
 	fence    Fence
 	findings []Finding
 	err      error // as of featureReader.read
-	vertices int   // that were read, also if it was refused
 }
 
 func (b *batch) reset() {

@@ -113,10 +113,10 @@ func TestTheFirstErrorWins(t *testing.T) {
 		limits Limits
 		want   string
 	}{
-		"vertices":                {3000, "}", limits, "f: feature 800: limit exceeded: too many vertices"},
-		"vertices before syntax":  {2000, "}", limits, "f: feature 800: limit exceeded: too many vertices"},
+		"vertices":                {3000, "}", limits, "f: limit exceeded: too many vertices"},
+		"vertices before syntax":  {2000, "}", limits, "f: limit exceeded: too many vertices"},
 		"syntax before vertices":  {400, "}", limits, "f:401:1: unexpected 'o', a JSON value is due (byte"},
-		"vertices before the CRS": {3000, crs, limits, "f: feature 800: limit exceeded: too many vertices"},
+		"vertices before the CRS": {3000, crs, limits, "f: limit exceeded: too many vertices"},
 		"the CRS at the end":      {3000, crs, Limits{}, `f: unsupported coordinate reference system "EPSG:2263"`},
 		"nothing after the end":   {3000, "}}", Limits{}, "f:3000:"},
 	} {
@@ -128,6 +128,30 @@ func TestTheFirstErrorWins(t *testing.T) {
 		c, err := ReadGeoJSON(strings.NewReader(doc), "f", ReadOptions{Limits: tc.limits})
 		if c != nil || err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %s", name, err, tc.want)
+		}
+	}
+}
+
+// TestTheLimitIsOfAllFeatures: of small features with many vertices each, such as circles, no more
+// are made than the document may have, though they are parsed many at once.
+func TestTheLimitIsOfAllFeatures(t *testing.T) {
+	features := make([]string, 2000)
+	for i := range features {
+		features[i] = `{"circle":{"lon":0,"lat":80,"radius_m":1e6}}`
+	}
+	doc := documentOf(features)
+	for limit, fits := range map[int]bool{20_000: false, 1 << 30: true} {
+		if fits {
+			doc = documentOf(features[:20])
+		}
+		allocs := testing.AllocsPerRun(1, func() {
+			c, err := ReadGeoJSON(strings.NewReader(doc), "f", ReadOptions{Limits: Limits{Vertices: limit}})
+			if fits != (err == nil) || !fits && !errors.Is(err, ErrLimit) || fits && len(c.Fences) != 20 {
+				t.Errorf("%d vertices: %v", limit, err)
+			}
+		})
+		if allocs > 10_000 {
+			t.Errorf("%v allocations for %d vertices", allocs, limit)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func isGeometry(kind string) bool {
 // featureReader makes fences of Features.
 type featureReader struct {
 	options   ReadOptions
-	left      int // vertices that may yet be read of the one in hand
+	left      *allowance
 	scratch   geometry.Ring
 	workspace workspace
 }
@@ -157,18 +157,14 @@ func (fr *featureReader) parse(text []byte) (p parsedFeature) {
 	return fr.take(&raw)
 }
 
-// take makes a fence of a Feature, and counts its vertices.
+// take makes a fence of a Feature, unless the document has too many vertices already.
 func (fr *featureReader) take(raw *rawFeature) (p parsedFeature) {
-	fr.left = fr.options.Limits.Vertices
-	p.fence, p.findings, p.err = fr.read(raw)
-	p.vertices = fr.options.Limits.Vertices - fr.left
+	if fr.left.spend(0) {
+		p.fence, p.findings, p.err = fr.read(raw)
+	} else {
+		p.err = errVertices
+	}
 	return p
-}
-
-// spend counts vertices that were made, and reports whether the limit allows them.
-func (fr *featureReader) spend(vertices int) bool {
-	fr.left -= vertices
-	return fr.left >= 0
 }
 
 func (fr *featureReader) oversize() error {
@@ -220,7 +216,7 @@ func (fr *featureReader) geometry(feature *rawFeature, key string) (area, error)
 	if mp, ok, err := feature.shape(raw.kind(), raw); err != nil {
 		return area{}, refused(key, CodeInvalidGeometry, err.Error(), nil)
 	} else if ok {
-		if !fr.spend(mp.Vertices()) {
+		if !fr.left.spend(mp.Vertices()) {
 			return area{}, errVertices
 		}
 		return inspect(mp, nil, &fr.workspace), nil
@@ -273,9 +269,13 @@ func (fr *featureReader) positions(data []byte, key string, read func(*coordinat
 	if data == nil {
 		return nil, refused(key, CodeInvalidGeometry, "the geometry has no coordinates", nil)
 	}
-	cr := coordinateReader{cursor: cursor{data: data}, left: fr.left, unwrap: fr.unwraps(), scratch: fr.scratch}
+	left := int(fr.left.left.Load())
+	cr := coordinateReader{cursor: cursor{data: data}, left: left, unwrap: fr.unwraps(), scratch: fr.scratch}
 	err := read(&cr)
-	fr.left, fr.scratch = cr.left, cr.scratch
+	fr.scratch = cr.scratch
+	if !fr.left.spend(left - cr.left) {
+		return nil, errVertices
+	}
 	if e, ok := err.(*shapeError); ok {
 		return nil, refused(key, e.code, e.reason, e.at)
 	}
@@ -313,7 +313,7 @@ func ParseFeature(data []byte, o ReadOptions) (Fence, []Finding, error) {
 	if bad != nil {
 		return Fence{}, nil, &RefusedError{*bad}
 	}
-	fr := featureReader{options: o, left: o.Limits.Vertices}
+	fr := featureReader{options: o, left: o.Limits.allowance()}
 	return fr.read(&raw)
 }
 
