@@ -129,8 +129,12 @@ func (s *splitter) cap(r Ring, pole float64) {
 }
 
 // WrapLon gives the longitude within -180 and 180 of the same place. The sums are exact: they
-// have a lesser magnitude than the operands, and are multiples of the same power of two.
+// have a lesser magnitude than the operands, and are multiples of the same power of two. It is NaN
+// if lon is not finite.
 func WrapLon(lon float64) float64 {
+	if math.Abs(lon) > 720 {
+		lon = math.Mod(lon, 360) // exact too, and ends for any number of turns
+	}
 	for lon > 180 {
 		lon -= 360
 	}
