@@ -132,6 +132,8 @@ func TestSkippedAndRefused(t *testing.T) {
 		"beyond float64":        {geometry("Polygon", `[[[1,2],[1e999,4],[5,1]]]`), "out-of-range: coordinates[0][1] +Inf,4 is not finite, at +Inf,4", true},
 		"no ring":               {geometry("Polygon", `[]`), "no-area: no ring with an area is left", true},
 		"no part":               {geometry("MultiPolygon", `[]`), "no-area: no ring with an area is left", true},
+		"crs of a geometry":     {feature(`"id":"x","geometry":` + strings.Replace(poly1, "{", `{"crs":{"properties":{"name":"EPSG:2263"}},`, 1)), `crs: the geometry's coordinate reference system is "EPSG:2263"`, true},
+		"crs of a point":        {feature(`"id":"x","properties":{"radius":5},"geometry":{"type":"Point","coordinates":[1,2],"crs":{"properties":{"name":"EPSG:2263"}}}`), `crs: the geometry's coordinate reference system is "EPSG:2263"`, true},
 		"own crs":               {feature(`"id":"x","crs":{"properties":{"name":"EPSG:2263"}},"geometry":` + poly1), `crs: the feature's coordinate reference system is "EPSG:2263"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {

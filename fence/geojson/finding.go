@@ -42,7 +42,7 @@ const (
 
 	// Refused, as an area would be lost or wrong.
 	CodeGeometryCollection Code = "geometry-collection" // use a MultiPolygon
-	CodeCRS                Code = "crs"                 // the feature has a coordinate reference system of its own other than WGS84
+	CodeCRS                Code = "crs"                 // the feature, or its geometry, names another coordinate reference system than WGS84
 	CodeOutOfRange         Code = "out-of-range"        // a coordinate is not finite, or beyond 180 or 90 degrees
 	CodeInvalidGeometry    Code = "invalid-geometry"    // the geometry has not the shape of its type
 	CodeNotFeature         Code = "not-feature"         // the element of features is something else

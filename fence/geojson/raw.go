@@ -16,7 +16,7 @@ type rawFeature struct {
 }
 
 // rawGeometry holds the members of a geometry that matter, as they are written; nil if absent.
-type rawGeometry struct{ typ, coordinates []byte }
+type rawGeometry struct{ typ, coordinates, crs []byte }
 
 // field is where the member of that name is kept, nil if nowhere.
 func (r *rawFeature) field(name []byte) *[]byte {
@@ -95,6 +95,8 @@ func (g *rawGeometry) split(c *cursor) []byte {
 			g.typ = v
 		case "coordinates":
 			g.coordinates = v
+		case "crs":
+			g.crs = v
 		}
 	}
 	return c.data[from:c.pos]
@@ -102,7 +104,7 @@ func (g *rawGeometry) split(c *cursor) []byte {
 
 // asGeometry makes a Feature of an object that is a geometry itself.
 func (r *rawFeature) asGeometry() *rawFeature {
-	area := rawGeometry{r.typ, r.coordinates}
+	area := rawGeometry{typ: r.typ, coordinates: r.coordinates}
 	if area.coordinates == nil {
 		area.coordinates = []byte("null")
 	}
@@ -190,6 +192,9 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 	f.Key = f.GivenKey(fr.options.IDProperty)
 	if name, ok := crsName(raw.crs); !ok {
 		return Fence{}, nil, refused(f.Key, CodeCRS, fmt.Sprintf("the feature's coordinate reference system is %q", name), nil)
+	}
+	if name, ok := crsName(raw.area.crs); !ok {
+		return Fence{}, nil, refused(f.Key, CodeCRS, fmt.Sprintf("the geometry's coordinate reference system is %q", name), nil)
 	}
 	area, err := fr.geometry(raw, f.Key)
 	if err != nil {
