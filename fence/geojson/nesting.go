@@ -26,7 +26,8 @@ func (in *inspector) nesting() {
 	}
 }
 
-// stacked looks at each ring and those whose boxes hold one of its vertices.
+// stacked looks at each ring and those whose boxes hold one of its vertices, each of which costs one
+// of the budget.
 func (in *inspector) stacked(shells map[int]int) {
 	var tree rtree.RTreeG[int]
 	for i, r := range in.rings {
@@ -37,6 +38,7 @@ func (in *inspector) stacked(shells map[int]int) {
 		at := [2]float64{r.vertices[0].Lon, r.vertices[0].Lat}
 		isShell := shells[r.part] == i
 		tree.Search(at, at, func(_, _ [2]float64, j int) bool {
+			in.budget--
 			o := in.rings[j]
 			samePart, otherIsShell := r.part == o.part, shells[o.part] == j
 			found := false
