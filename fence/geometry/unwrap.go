@@ -236,28 +236,6 @@ func (s *splitter) trace(partner map[chainEnd]chainEnd) Polygon {
 	return rings
 }
 
-// groupByBox makes a part of the rings whose boxes meet, directly or through others: parity
-// within parts and union between them then give what parity in the whole gives.
-func groupByBox(rings Polygon) MultiPolygon {
-	var parts MultiPolygon
-	var boxes []Box
-	for _, r := range rings {
-		box := Polygon{r}.Bounds()
-		merged := Polygon{}
-		for i := 0; i < len(parts); {
-			if !boxes[i].Intersects(box) {
-				i++
-				continue
-			}
-			merged, box = append(merged, parts[i]...), box.Union(boxes[i])
-			parts, boxes = slices.Delete(parts, i, i+1), slices.Delete(boxes, i, i+1)
-			i = 0
-		}
-		parts, boxes = append(parts, append(merged, r)), append(boxes, box)
-	}
-	return parts
-}
-
 // Antimeridian says what is made of rings that reach over the antimeridian in one piece.
 // Polygons that are split at it (RFC 7946, section 3.1.9) need neither choice.
 type Antimeridian string
