@@ -125,6 +125,38 @@ func TestDistanceDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestNoNearerEdgeIsPassedOver: at all distances the search gives to the bit what it gives for the
+// nearest edge alone.
+func TestNoNearerEdgeIsPassedOver(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(19, 19))
+	for range 100 / sampling.Slowdown {
+		centre := Point{rng.Float64()*360 - 180, rng.Float64()*176 - 88}
+		size := math.Pow(10, 4+3*rng.Float64())
+		r := star(rng, centre, 3+rng.IntN(300), size)
+		lines := UnwrapLines(MultiLine{Line(r)})
+		if b := lines.Bounds(); b.MaxLat > 90 || b.MinLat < -90 {
+			continue
+		}
+		prepared := PrepareLines(lines)
+		for range 20 {
+			p := around(rng, centre, size*math.Pow(10, 3*rng.Float64()-2))
+			if math.Abs(p.Lat) > 90 {
+				continue
+			}
+			want := math.Inf(1)
+			for _, l := range lines {
+				for i := range l[1:] {
+					want = min(want, l[i:i+2].Distance(p))
+				}
+			}
+			if got := prepared.Distance(p); got != want {
+				t.Fatalf("%v of %v: %v, want %v", p, lines, got, want)
+			}
+		}
+	}
+}
+
 // TestPreparedMeasuresTheSame: to the bit, near and far, at a pole and over the antimeridian.
 func TestPreparedMeasuresTheSame(t *testing.T) {
 	t.Parallel()

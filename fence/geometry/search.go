@@ -22,6 +22,17 @@ func (s *search) nearer(squared float64) {
 		// A degree is as long as at the point but for a thirtieth.
 		reach := 1.1 * math.Sqrt(squared)
 		s.lon, s.lat = reach/s.east[0], reach/s.north[0]
+		return
+	}
+	// On a sphere no place beyond a meridian is nearer than that is, by Napier's rule. The share
+	// that is added is more than the ellipsoid, and the error of far distances, take away.
+	angle := 1.03 * math.Sqrt(squared) / equatorRadius
+	if angle >= 1 {
+		return
+	}
+	s.lat = angle / radian
+	if sin := math.Sin(angle) * equatorRadius * radian / s.east[0]; sin < 1 {
+		s.lon = math.Asin(sin) / radian
 	}
 }
 
