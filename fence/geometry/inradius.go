@@ -18,13 +18,19 @@ const (
 //
 // It divides the box of a part into four, again and again, and the one first in which there may be
 // the most (Garcia-Castellanos and Lombardo, 2007).
-func (mp MultiPolygon) Inradius() float64 {
-	best := 0.0
+func (mp MultiPolygon) Inradius() float64 { return mp.InradiusUpTo(math.Inf(1)) }
+
+// InradiusUpTo is Inradius, but looks no further once it has a circle of a radius that is enough,
+// and returns that one. Less than enough is Inradius.
+func (mp MultiPolygon) InradiusUpTo(enough float64) float64 {
 	if len(mp.seams()) > 0 {
-		return inradius(mp, mp.Bounds(), best)
+		return inradius(mp, mp.Bounds(), 0, enough)
 	}
+	best := 0.0
 	for _, part := range mp {
-		best = inradius(MultiPolygon{part}, part.Bounds(), best)
+		if best = inradius(MultiPolygon{part}, part.Bounds(), best, enough); best >= enough {
+			break
+		}
 	}
 	return best
 }
@@ -50,14 +56,14 @@ func (c *cells) Pop() any {
 	return x
 }
 
-// inradius returns best, or that of the area if it is greater.
-func inradius(mp MultiPolygon, box Box, best float64) float64 {
+// inradius returns best, or that of the area if it is greater, or any that is enough.
+func inradius(mp MultiPolygon, box Box, best, enough float64) float64 {
 	if box.Empty() {
 		return best
 	}
-	l := label{area: PrepareArea(mp), best: best}
+	l := label{area: PrepareArea(mp), best: best, enough: enough}
 	l.cover(box)
-	for looked := 0; len(l.cells) > 0 && looked < inradiusCells; looked += 4 {
+	for looked := 0; len(l.cells) > 0 && looked < inradiusCells && l.best < l.enough; looked += 4 {
 		c := heap.Pop(&l.cells).(cell)
 		if c.potential <= float64((1+inradiusError)*l.best) {
 			break
@@ -69,9 +75,10 @@ func inradius(mp MultiPolygon, box Box, best float64) float64 {
 
 // label is the search for the place that is furthest from the boundary.
 type label struct {
-	area  *PreparedArea
-	best  float64
-	cells cells
+	area   *PreparedArea
+	best   float64
+	enough float64
+	cells  cells
 }
 
 // cover begins with cells that are about square, at most inradiusStart of them.
@@ -112,6 +119,9 @@ func (l *label) divide(c cell) {
 
 // look asks about the centre of a cell, and keeps the cell if there may be better in it.
 func (l *label) look(centre, half Point) {
+	if l.best >= l.enough {
+		return
+	}
 	d := l.area.SignedDistance(centre)
 	if math.IsInf(d, -1) {
 		return

@@ -76,6 +76,34 @@ func TestInradiusIsOfACircleWithin(t *testing.T) {
 	}
 }
 
+// TestInradiusUpTo: a circle that is enough ends the search, and with less it is the whole search.
+func TestInradiusUpTo(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(8, 8))
+	ended := 0
+	for range 100 {
+		at := Point{rng.Float64()*360 - 180, rng.Float64()*160 - 80}
+		area := Unwrap(MultiPolygon{{star(rng, at, 3+rng.IntN(40), 3000)}, {star(rng, at, 3+rng.IntN(40), 3000)}})
+		whole := area.Inradius()
+		for range 20 {
+			enough := whole * rng.Float64() * 1.2
+			got := area.InradiusUpTo(enough)
+			if got != whole && (got < enough || got > whole) {
+				t.Fatalf("%v: %v of %v is enough, got %v", area, enough, whole, got)
+			}
+			if got != whole {
+				ended++
+			}
+		}
+		if got := area.InradiusUpTo(whole); got != whole {
+			t.Fatalf("%v: %v, want %v", area, got, whole)
+		}
+	}
+	if ended < 500 {
+		t.Errorf("only %d searches ended before the whole", ended)
+	}
+}
+
 // star is a ring around a point that does not cross itself, of about so many metres.
 func star(rng *rand.Rand, p Point, n int, metres float64) Ring {
 	m := MetricAt(p)

@@ -91,7 +91,7 @@ func (p *pending) beyond(o *object, t *terms, set *TrackedSet, w turn) certainty
 		return counts
 	}
 	if w == entering && t.Metres > 0 {
-		limit := float64(smallShare * set.Snapshot.Fence(p.ref).Inradius())
+		limit := float64(smallShare * set.Snapshot.Fence(p.ref).InradiusUpTo(max(margin, certain)/smallShare))
 		margin, certain = min(margin, limit), min(certain, limit)
 	}
 	if p.reach < margin && (t.Sure == 0 || p.reach < certain) {
