@@ -72,6 +72,55 @@ func TestWithin(t *testing.T) {
 	}
 }
 
+// TestWithinAtTheEndsOfTheMap: the same beside longitude 180 and the poles, for fences that reach
+// over them, touch them or end just before, and for places in the midst of the map.
+func TestWithinAtTheEndsOfTheMap(t *testing.T) {
+	t.Parallel()
+	round := func(lon, lat, metres float64) geometry.MultiPolygon {
+		mp, err := geometry.Circle(geometry.Point{Lon: lon, Lat: lat}, metres)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mp
+	}
+	fences := []fence.Fence{
+		{Key: "over", Geometry: round(180, 0, 3000)},
+		{Key: "overlapping over", Geometry: append(round(179.99, 0, 3000), round(-179.99, 0.01, 3000)...)},
+		{Key: "overlapping beside", Geometry: append(append(round(180, 0, 3000), round(179.96, 0, 3000)...), round(179.95, 0.01, 3000)...)},
+		{Key: "before", Geometry: round(179.97, 0, 3000)},
+		{Key: "behind", Geometry: round(-179.97, 0, 3000)},
+		{Key: "touching", Geometry: geometry.MultiPolygon{append(round(179.97, 0, 2000)[0], box(179.9, -0.1, 180, 0.1))}},
+		{Key: "the pole", Geometry: round(10, 89.98, 3000)},
+		{Key: "no pole", Geometry: round(10, -89.96, 3000)},
+	}
+	rng := rand.New(rand.NewPCG(7, 6))
+	for _, kind := range []fence.Kind{fence.KindCellmap, fence.KindBrute} {
+		set, err := fence.NewSet("s", fence.Options{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range fences {
+			if _, _, err := set.Put(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		snap := set.Snapshot()
+		for range 500 / sampling.Slowdown {
+			p := geometry.Point{Lon: geometry.WrapLon(180 + 0.2*(rng.Float64()-0.5)), Lat: 0.1 * (rng.Float64() - 0.5)}
+			if rng.IntN(3) == 0 {
+				p = geometry.Point{Lon: rng.Float64()*360 - 180, Lat: math.Copysign(90-0.1*rng.Float64(), rng.Float64()-0.5)}
+			}
+			most := rng.Float64() * 1000
+			for ref, f := range snap.All() {
+				want := min(math.Abs(f.Distance(p)), most)
+				if got := snap.Within(ref, p.Lon, p.Lat, most); got != want {
+					t.Fatalf("%s %s at %v: %v, want %v", kind, f.Key, p, got, want)
+				}
+			}
+		}
+	}
+}
+
 // checkPasses compares Passes with that of the area.
 func checkPasses(t *testing.T, snap *fence.Snapshot, ref fence.Ref, f *fence.Fence, rng *rand.Rand) {
 	for range 500 {

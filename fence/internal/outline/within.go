@@ -8,29 +8,32 @@ import (
 )
 
 // Within implements Outline. Of a fence with several parts near p it asks the fence, as the
-// boundary of their union may be further away; so it does for lines, and where an area may go on
-// over the antimeridian or a pole.
+// boundary of their union may be further away; so it does for lines, and where places near p may be
+// beyond the antimeridian or a pole.
 func (x *tree) Within(e *index.Entry, p geometry.Point, most float64) float64 {
-	b := &e.Extent
-	if len(e.Fence.Lines) > 0 || e.Edges <= pieceEdges || b.MinLon <= -180 || b.MaxLon >= 180 || b.MinLat <= -90 || b.MaxLat >= 90 {
+	near := geometry.Box{MinLon: p.Lon, MinLat: p.Lat, MaxLon: p.Lon, MaxLat: p.Lat}.Widened(most)
+	if len(e.Fence.Lines) > 0 || e.Edges <= pieceEdges || atAnEnd(&near) {
 		return min(math.Abs(e.Fence.Distance(p)), most)
 	}
-	n := nearEdges{
-		Metric: geometry.MetricAt(p), least: most, part: -1,
-		box: geometry.Box{MinLon: p.Lon, MinLat: p.Lat, MaxLon: p.Lon, MaxLat: p.Lat}.Widened(most),
-	}
+	n := nearEdges{Metric: geometry.MetricAt(p), least: most, part: -1, box: near}
 	if e.Edges > fewEdges {
 		x.look(e, &n)
 	} else {
 		lookAtAll(e, &n)
 	}
+	beside := !n.several && n.part >= 0 && len(e.Fence.Geometry) > 1 && isHeldBeside(e, int(n.part), p)
 	switch {
-	case n.several:
+	case n.several, beside && e.Extent.MinLon <= -180 && e.Extent.MaxLon >= 180: // which may have seams
 		return min(math.Abs(e.Fence.Distance(p)), most)
-	case n.part >= 0 && len(e.Fence.Geometry) > 1 && isHeldBeside(e, int(n.part), p):
+	case beside:
 		return most // the near part is not the boundary there
 	}
 	return n.least
+}
+
+// atAnEnd reports whether the box reaches the antimeridian or a pole.
+func atAnEnd(b *geometry.Box) bool {
+	return b.MinLon <= -180 || b.MaxLon >= 180 || b.MinLat <= -90 || b.MaxLat >= 90
 }
 
 // fewEdges is how many edges a fence has whose pieces are faster looked at one by one.
