@@ -145,8 +145,8 @@ func TestFindingsOfLines(t *testing.T) {
 	}
 }
 
-// TestCorridorsOfTooManyVertices: a few kilobytes that ask for gigabytes are refused before they are
-// made, whether they are read or given by a Go program.
+// TestCorridorsOfTooManyVertices: a few kilobytes that ask for gigabytes are refused before those
+// are made, whether they are read or given by a Go program.
 func TestCorridorsOfTooManyVertices(t *testing.T) {
 	round := strings.Repeat("[-180,0],[180,0],", 1500) + "[-180,0]"
 	doc := lineFeature("x", `{"paddock:buffer":50}`, "["+round+"]")

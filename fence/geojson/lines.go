@@ -89,7 +89,8 @@ func defectsOf(l geometry.Line) (repeats int, repeat, long *geometry.Point) {
 	return repeats, repeat, long
 }
 
-// corridor makes the area of lines with a buffer; none without one. See geometry.Corridor for spend.
+// corridor makes the area of lines with a buffer; none without one. spend is as in
+// geometry.Corridor.
 func corridor(properties []byte, ml geometry.MultiLine, spend func(int) bool) (geometry.MultiPolygon, error) {
 	metres, ok, err := bufferOf(properties)
 	if err != nil || !ok {

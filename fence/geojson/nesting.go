@@ -26,8 +26,8 @@ func (in *inspector) nesting() {
 	}
 }
 
-// stacked looks at each ring and those whose boxes hold one of its vertices, each of which costs one
-// of the budget.
+// stacked looks at each ring and those whose boxes hold one of its vertices. Each pair costs one of
+// the budget.
 func (in *inspector) stacked(shells map[int]int) {
 	var tree rtree.RTreeG[int]
 	for i, r := range in.rings {

@@ -6,8 +6,8 @@ import (
 	"paddock/fence/geometry"
 )
 
-// TestStackedRingsSpendTheBudget: rings whose boxes all hold the others' vertices, but which need no
-// closer look as a hole is not compared with other parts, cost no more than the budget.
+// TestStackedRingsSpendTheBudget: rings whose boxes all hold the others' vertices cost no more than
+// the budget, though a hole is not compared with other parts and so needs no closer look.
 func TestStackedRingsSpendTheBudget(t *testing.T) {
 	const n = 1000
 	in := inspector{workspace: new(workspace), budget: 10 * n}

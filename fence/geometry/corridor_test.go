@@ -147,8 +147,8 @@ func TestCorridorRefuses(t *testing.T) {
 	}
 }
 
-// TestCorridorEndsAtItsBound: of a line that asks for a hundred million vertices no more is made than
-// the caller allows.
+// TestCorridorEndsAtItsBound: of a line that asks for a hundred million vertices no more is made
+// than the caller allows.
 func TestCorridorEndsAtItsBound(t *testing.T) {
 	l := Line{{-180, 0}}
 	for range 3000 {

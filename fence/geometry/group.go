@@ -25,7 +25,7 @@ func groupByBox(rings Polygon) MultiPolygon {
 // grouping makes groups of rings. Each is known by the index of its last ring.
 type grouping struct {
 	groups []group
-	tree   rtree.RTreeG[int] // those that are not joined, whose boxes do not meet
+	tree   rtree.RTreeG[int] // without the joined ones: their boxes do not meet
 }
 
 type group struct {
