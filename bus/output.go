@@ -294,7 +294,7 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 // frameSize returns the size of the frame that b begins with; line is a message's first line and
 // payload the bytes that it counts for. line is nil for other frames.
 func frameSize(b []byte) (size, payload int, line []byte) {
-	end := bytes.IndexByte(b, '\n') + 1
+	end := bytes.Index(b, lineEnd) + len(lineEnd)
 	if b[0] != 'M' && b[0] != 'H' {
 		return end, 0, nil
 	}

@@ -141,6 +141,7 @@ func TestFrameSize(t *testing.T) {
 		"MSG a 1 3\r\nabc\r\nPONG":        16,
 		"HMSG a 1 r 2 4\r\nabcd\r\nx":     22,
 		"-ERR 'MSG'\r\nMSG a 1 0\r\n\r\n": 12,
+		"MSG \na 1 1\r\nx\r\nPONG":        15,
 	} {
 		if got, _, _ := frameSize([]byte(in)); got != want {
 			t.Errorf("%q: %d, want %d", in, got, want)
@@ -148,6 +149,9 @@ func TestFrameSize(t *testing.T) {
 	}
 	if !slices.Equal(frames(t, []byte("MSG a 1 0\r\n\r\nPONG\r\n")), []string{"MSG a 1 0\r\n\r\n", "PONG\r\n"}) {
 		t.Error("frames")
+	}
+	if new(writer).mayDrop([]byte("MSG")) {
+		t.Error("a line without a subscription may be dropped")
 	}
 }
 

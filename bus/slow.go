@@ -79,6 +79,9 @@ func (w *writer) makeRoom(n int) bool {
 // mayDrop reports whether a pending message may be dropped. A message that counts toward a
 // subscription's maximum may not: the client would wait for it. c.mu is held.
 func (w *writer) mayDrop(line []byte) bool {
+	if len(line) < len("HMSG x") {
+		return false
+	}
 	_, after, _ := bytes.Cut(line[len("MSG x"):], []byte{' '})
 	if line[0] == 'H' {
 		_, after, _ = bytes.Cut(line[len("HMSG x"):], []byte{' '})

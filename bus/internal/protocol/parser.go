@@ -227,8 +227,12 @@ func (p *Parser) checkLine(args []byte) error {
 }
 
 // publish reads `subject [reply] size` or `subject [reply] header total`, and refuses too large a
-// message already on the line.
+// message already on the line. It refuses a CR or LF too: subscribers would take it for a separator
+// or for the line's end, and the rest for another subject than the one that was judged.
 func (p *Parser) publish(op opcode, line []byte, h Handler) error {
+	if bytes.ContainsAny(line, crlf) {
+		return ErrArguments
+	}
 	sizes := 1
 	if op == opHPub {
 		if !p.Headers {
