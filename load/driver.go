@@ -128,8 +128,8 @@ func (d *driver) target(from, to int64) float64 {
 	if d.plan.Arrivals == nil || to <= from {
 		return 0
 	}
-	rate := d.plan.Arrivals.Rate(time.Duration(from + (to-from)/2))
-	return rate * time.Duration(to-from).Seconds() * float64(d.plan.Fanout) / float64(d.step)
+	n := meant(d.plan.Arrivals, time.Duration(from), time.Duration(to))
+	return n * float64(d.plan.Fanout) / float64(d.step)
 }
 
 // close ends the last interval.

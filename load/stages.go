@@ -68,6 +68,26 @@ func (s Stages) Length() (sum time.Duration) {
 	return sum
 }
 
+// meant returns how many arrivals are meant in a time. Within a stage the rate goes evenly.
+func meant(a Arrivals, from, to time.Duration) (n float64) {
+	length := a.Length()
+	if length == 0 {
+		length = to
+	}
+	if from, to = max(from, 0), min(to, length); to <= from {
+		return 0
+	}
+	stages, ok := a.(Stages)
+	if !ok {
+		return a.Rate(from+(to-from)/2) * (to - from).Seconds()
+	}
+	for _, stage := range stages {
+		n += meant(stage, from, to)
+		from, to = from-stage.Length(), to-stage.Length()
+	}
+	return n
+}
+
 // String names the stages, with a comma between them.
 func (s Stages) String() string {
 	var names []string
