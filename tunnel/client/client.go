@@ -340,7 +340,9 @@ func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missi
 			if b.Err != nil {
 				missing = append(missing, id)
 			}
-			c.note(id, target, b)
+			if !c.note(id, target, b) && b.Err == nil {
+				c.letGo(conn, id)
+			}
 		}
 	}
 	return missing
@@ -358,12 +360,13 @@ func (b *Bound) take(target *target, a *message.BindAnswer, i int) {
 	}
 }
 
-// note records and reports the result of binding a tunnel, unless it is known already.
-func (c *Client) note(id uint16, target *target, b Bound) {
+// note records and reports the result of binding a tunnel, unless it is known already. It returns
+// false if the listener was closed meanwhile.
+func (c *Client) note(id uint16, target *target, b Bound) bool {
 	c.mu.Lock()
-	if c.of(id) != target { // the listener was closed meanwhile
+	if c.of(id) != target {
 		c.mu.Unlock()
-		return
+		return false
 	}
 	before := c.bound[id-1]
 	c.bound[id-1] = b
@@ -372,7 +375,7 @@ func (c *Client) note(id uint16, target *target, b Bound) {
 		target.listener.note(b)
 	}
 	if before.Where == b.Where && fmt.Sprint(before.Err) == fmt.Sprint(b.Err) {
-		return
+		return true
 	}
 	if b.Err != nil {
 		c.log.Warn("tunnel: not bound", "tunnel", b.Tunnel, "error", b.Err)
@@ -388,6 +391,7 @@ func (c *Client) note(id uint16, target *target, b Bound) {
 	if c.config.OnBound != nil {
 		c.config.OnBound(b)
 	}
+	return true
 }
 
 // smallMax is the most that a small answer has.

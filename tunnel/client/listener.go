@@ -104,7 +104,8 @@ func (l *listener) Accept() (net.Conn, error) {
 // unbindTime bounds how long Close waits for the server to have let go of the name.
 const unbindTime = 5 * time.Second
 
-// Close implements net.Listener: the name is free when it returns, if the server answers.
+// Close implements net.Listener: the name is free when it returns, if the server answers, or as
+// soon as a binding that is under way has been answered.
 func (l *listener) Close() error {
 	l.once.Do(func() {
 		close(l.done)
@@ -114,10 +115,23 @@ func (l *listener) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), unbindTime)
 		defer cancel()
 		for _, conn := range l.c.connections() {
-			_, _ = wire.Call[message.UnbindRequest, message.UnbindAnswer](ctx, conn, message.KindUnbind, message.UnbindRequest{IDs: []uint16{l.id}})
+			unbind(ctx, conn, l.id)
 		}
 	})
 	return nil
+}
+
+func unbind(ctx context.Context, conn *wire.Conn, id uint16) {
+	_, _ = wire.Call[message.UnbindRequest, message.UnbindAnswer](ctx, conn, message.KindUnbind, message.UnbindRequest{IDs: []uint16{id}})
+}
+
+// letGo unbinds a tunnel that was bound after its listener had been closed. The id may have come to
+// mean another tunnel, which is bound again.
+func (c *Client) letGo(conn *wire.Conn, id uint16) {
+	ctx, cancel := context.WithTimeout(context.Background(), unbindTime)
+	defer cancel()
+	unbind(ctx, conn, id)
+	c.bind(ctx, conn, []uint16{id})
 }
 
 // Addr is where visitors find it.

@@ -175,6 +175,65 @@ func TestListenRefused(t *testing.T) {
 	}
 }
 
+// A listener that is closed while the server is still deciding leaves no name behind, whether its
+// Listen was given up or its tunnel was being bound again.
+func TestCloseWhileBinding(t *testing.T) {
+	slow := client.Tunnel{Name: "slow", Protocol: tunnel.HTTP, Host: "slow.example.com"}
+	other := client.Tunnel{Name: "other", Protocol: tunnel.HTTP, Host: "other.example.com"}
+	asked, decided, results := make(chan struct{}), make(chan struct{}), make(chan error, 9)
+	p := newPair(t, &Server{
+		Policy: tunnel.PolicyFunc(func(_ string, b tunnel.Binding) error {
+			if b.Host == slow.Host {
+				asked <- struct{}{}
+				<-decided
+			}
+			return nil
+		}),
+		Hooks: Hooks{
+			Bound: func(_ string, b tunnel.Binding) {
+				if b.Host == slow.Host {
+					results <- nil
+				}
+			},
+			BindRefused: func(_ string, _ tunnel.Binding, _ string, err error) { results <- err },
+		},
+	})
+	c, _ := p.client(client.Config{Tunnels: []client.Tunnel{{Name: "web", Protocol: tunnel.HTTP, Host: "example.com", Target: "1"}}})
+
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if _, err := c.Listen(ctx, slow); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	decided <- struct{}{}
+	if err := <-results; !errors.Is(err, context.Canceled) {
+		t.Errorf("given up, and the result is %v", err)
+	}
+
+	go func() {
+		<-asked
+		decided <- struct{}{}
+	}()
+	l := p.listen(c, slow)
+	if err := <-results; err != nil {
+		t.Error(err)
+	}
+	p.server.Kick(p.server.Sessions()[0].Identity)
+	<-asked
+	_ = l.Close()
+	defer p.listen(c, other).Close() // with the same id
+	decided <- struct{}{}
+	if err := <-results; err != nil {
+		t.Error(err)
+	}
+	p.Eventually("the name of a closed listener is held, or that of the next one is not", func() bool {
+		return !p.server.registry.routes.has(slow.Host) && p.server.registry.routes.has(other.Host)
+	})
+}
+
 func TestRunGivesUp(t *testing.T) {
 	c, err := client.New(client.Config{Logger: silent, Tunnels: []client.Tunnel{{Name: "web", Protocol: tunnel.HTTP, Host: "example.com", Target: "1"}}})
 	if err != nil {

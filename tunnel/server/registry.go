@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"strings"
@@ -102,12 +103,16 @@ func (reg *registry) shut(p *endpoint) {
 	p.end()
 }
 
-// take gives a session the binding that it asks for, unless another client holds it.
-func (reg *registry) take(x *session, ask *message.BindAsk, b tunnel.Binding) (*lease, error) {
+// take gives a session the binding that it asks for, unless another client holds it, or the client
+// has given up: an unbind that came behind that has found nothing.
+func (reg *registry) take(ctx context.Context, x *session, ask *message.BindAsk, b tunnel.Binding) (*lease, error) {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
 	if reg.closed || reg.sessions[x.identity] != x {
 		return nil, tunnel.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	c, err := reg.lease(x, ask, b)
 	if err != nil {

@@ -171,7 +171,7 @@ func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.Bin
 		return a, err
 	}
 	for i := range r.Tunnels {
-		a.Results = append(a.Results, s.bindOne(x, conn, &r.Tunnels[i]))
+		a.Results = append(a.Results, s.bindOne(ctx, x, conn, &r.Tunnels[i]))
 	}
 	s.registry.settle(x)
 	a.Hints, a.Groups = true, true
@@ -179,13 +179,13 @@ func (s *Server) bind(ctx context.Context, r message.BindRequest) (a message.Bin
 }
 
 // bindOne binds one tunnel, or returns the refusal.
-func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) message.BindResult {
+func (s *Server) bindOne(ctx context.Context, x *session, conn *wire.Conn, ask *message.BindAsk) message.BindResult {
 	b, err := ask.Binding()
 	code := wire.InvalidArgument
 	var c *lease
 	if err == nil {
 		code, err = s.anyName(x.identity, ask.ID, &b, func() (code wire.Code, err error) {
-			c, code, err = s.grant(x, ask, b)
+			c, code, err = s.grant(ctx, x, ask, b)
 			return code, err
 		})
 	}
@@ -203,11 +203,11 @@ func (s *Server) bindOne(x *session, conn *wire.Conn, ask *message.BindAsk) mess
 }
 
 // grant gives a session a binding that the policy allows and no other client holds.
-func (s *Server) grant(x *session, ask *message.BindAsk, b tunnel.Binding) (c *lease, code wire.Code, err error) {
+func (s *Server) grant(ctx context.Context, x *session, ask *message.BindAsk, b tunnel.Binding) (c *lease, code wire.Code, err error) {
 	if err := s.allowed(x.identity, b); err != nil {
 		return nil, wire.PermissionDenied, err
 	}
-	c, err = s.registry.take(x, ask, b)
+	c, err = s.registry.take(ctx, x, ask, b)
 	return c, codeOf(err), err
 }
 
