@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"paddock/internal/netio/listen"
@@ -57,8 +58,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	if n > 0 {
 		_, _ = c.down.Write(p[:n])
 	}
-	if errors.Is(err, io.EOF) {
-		_ = c.down.Close()
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) { // after which reading may go on
+		_ = c.down.CloseWithError(err)
 	}
 	return n, err
 }
@@ -74,7 +75,7 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	_ = c.up.Close()
-	_ = c.down.Close()
+	_ = c.down.CloseWithError(net.ErrClosed) // unless it has ended: an answer may last until then
 	return err
 }
 

@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -200,6 +202,59 @@ func TestCutRequest(t *testing.T) {
 	i.Wait()
 	if x, ok := i.detail(1); !ok || x.Replayable || x.Fault == "" || x.Sent != 5 {
 		t.Errorf("%+v", x)
+	}
+}
+
+// answering is a connection on which an answer comes, piece by piece, and then err.
+type answering struct {
+	net.Conn
+	pieces []string
+	err    error
+}
+
+func (a *answering) Read(p []byte) (int, error) {
+	if len(a.pieces) == 0 {
+		return 0, a.err
+	}
+	n := copy(p, a.pieces[0])
+	a.pieces = a.pieces[1:]
+	return n, nil
+}
+
+func (a *answering) Write(p []byte) (int, error) { return len(p), nil }
+
+// An answer without a length is whole at the connection's proper end alone. A read that was
+// interrupted is no end.
+func TestCutAnswer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reads       int
+		err         error
+		text, fault string
+	}{
+		"whole":        {3, io.EOF, "hello", ""},
+		"reset":        {3, syscall.ECONNRESET, "hello", "the answer was cut"},
+		"closed by us": {2, nil, "hello", "the answer was cut"},
+		"interrupted":  {3, os.ErrDeadlineExceeded, "hello, you", ""},
+	} {
+		near, far := net.Pipe()
+		i := New()
+		inner := &answering{near, []string{"HTTP/1.1 200 OK\r\n\r\n", "hello"}, tc.err}
+		conn := i.listenIn(inner, "web", 0)
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		for range tc.reads {
+			_, _ = conn.Read(make([]byte, 100))
+		}
+		if inner.err == os.ErrDeadlineExceeded {
+			inner.pieces, inner.err = []string{", you"}, io.EOF
+			_, _ = io.Copy(io.Discard, conn)
+		}
+		_, _ = conn.Close(), far.Close()
+		i.Wait()
+		if x, _ := i.detail(1); x.Fault != tc.fault || x.Answer.Text != tc.text {
+			t.Errorf("%s: %q, %+v", name, x.Fault, x.Answer)
+		}
 	}
 }
 
