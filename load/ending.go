@@ -83,8 +83,8 @@ func (l *loop) keepHouse(now int64) {
 
 var errTooLong = errors.New("no answer in time")
 
-// expire ends the requests that have waited too long, and their connection, because the requests
-// behind them cannot be answered before. A multiplexed connection ends if it has been silent for as
+// expire ends the requests that have waited too long, and their connection, which the requests
+// behind them lose, because these cannot be answered before. A multiplexed connection ends if it has been silent for as
 // long.
 func (l *loop) expire(c *conn, now int64) {
 	f, limit := &c.flight, int64(l.plan.Timeout)
@@ -98,8 +98,8 @@ func (l *loop) expire(c *conn, now int64) {
 	}
 	for ; i != to; i++ {
 		s := f.at(i)
-		if !s.waits || c.mux != nil && now-s.sent <= limit {
-			continue
+		if !s.waits || now-s.sent <= limit {
+			continue // it may lose its connection, without a time of its own
 		}
 		l.samples.add(ClassTimeout, errTooLong.Error(), nil, now)
 		l.lose(c, f.take(i), ClassTimeout, now)

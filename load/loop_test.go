@@ -70,6 +70,23 @@ func TestRequestsWithoutAnswersLetTheLoopGoOn(t *testing.T) {
 	}
 }
 
+// A request without an answer in time takes its connection from those behind it, which have not
+// waited for as long: they have no times.
+func TestTimeoutEndsThoseBehind(t *testing.T) {
+	const second = int64(time.Second)
+	l, _ := atDesk(t, Plan{
+		Codec: &Raw{Request: []byte("ask"), Answer: 3}, Conns: 1, Depth: 8, Duration: time.Minute,
+		Arrivals: Constant{PerSecond: 1}, Timeout: 2500 * time.Millisecond,
+	})
+	l.connected(l.conns[0], 0, nil)
+	l.tick(second)
+	l.tick(2 * second)
+	l.expire(l.conns[0], 2600*int64(time.Millisecond))
+	if v := l.rec; v.Sent != 3 || v.Failed[ClassTimeout] != 1 || v.Failed[ClassClosed] != 2 || v.Response.Count() != 1 || v.Service.Count() != 1 {
+		t.Errorf("%d sent, %v, %d response times", v.Sent, v.Failed, v.Response.Count())
+	}
+}
+
 // BenchmarkLoop measures the loop's own cost of a request, with 16 on a connection.
 func BenchmarkLoop(b *testing.B) {
 	const depth, size = 16, 150
