@@ -63,6 +63,7 @@ func (rd *reader) OnPublish(p *protocol.Publication) error {
 	r := rd.route
 	if p.Header > 0 && tracesOnly(p.Payload[:p.Header]) {
 		r.routeRun()
+		r.lookup(p.Subject) // for the counts of its prefix
 		r.counts.receive(len(p.Payload))
 		c.srv.counters.traceOnly.Add(1)
 		rd.acknowledge()

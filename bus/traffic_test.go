@@ -70,6 +70,27 @@ func TestRunsCountForTheirPrefix(t *testing.T) {
 	}
 }
 
+// What is only traced counts for the prefix of its own subject.
+func TestTraceOnlyCountsForItsPrefix(t *testing.T) {
+	s, err := New(Config{Prefixes: []string{"real", "traced"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := idleClient(t, s)
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"headers\":true}\r\nSUB real 1\r\n"))
+	header := "NATS/1.0\r\nNats-Trace-Dest: t\r\nNats-Trace-Only: true\r\n\r\n"
+	traced := fmt.Sprintf("HPUB traced %d %[1]d\r\n%s\r\n", len(header), header)
+	for range 100 {
+		c.in.handle([]byte("PUB real 1\r\nx\r\n" + traced + traced))
+	}
+	got := s.trafficByLabel()
+	for prefix, want := range map[string]PrefixTraffic{"real": {In: 100, Out: 100}, "traced": {In: 200}} {
+		if want.Prefix = prefix; got[prefix] != want {
+			t.Errorf("%s: %+v, want %+v", prefix, got[prefix], want)
+		}
+	}
+}
+
 // A million subjects, each of which comes once, and two thousand prefixes that come seldom, make no
 // labels; prefixes that are busy get theirs, and the counts of subjects that come once are near the
 // truth.
