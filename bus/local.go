@@ -236,8 +236,11 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 		l.delivered.dropped++
 		return d
 	}
+	d.payload = len(msg.Header) + len(msg.Data)
 	if !m.status {
 		s.delivered++
+		l.delivered.msgs++
+		l.delivered.bytes += uint64(d.payload)
 	}
 	if d.last = s.done(); d.last {
 		delete(l.subs, s.key())
@@ -248,9 +251,7 @@ func (l *Local) deliver(s *subscription, r *router, from endpoint) (d delivery) 
 		l.mark = r.batch
 		r.locals = append(r.locals, l)
 	}
-	d.taken, d.payload = true, len(msg.Header)+len(msg.Data)
-	l.delivered.msgs++
-	l.delivered.bytes += uint64(d.payload)
+	d.taken = true
 	return d
 }
 

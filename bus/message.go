@@ -40,7 +40,7 @@ type message struct {
 	subject, reply []byte
 	header, data   []byte
 	shared         bool // header and data are immutable; else borrowed from a read buffer
-	status         bool // the broker's own answer: not counted, neither as delivery nor for a maximum
+	status         bool // the broker's own answer: it counts nowhere, and is not dropped once it waits
 
 	// exact is "[reply ]sizes\r\n", header, data and "\r\n" in one piece as they
 	// came, if that is how they go out; else empty.
@@ -125,9 +125,12 @@ func (m *message) forLocal() Msg {
 	return m.local
 }
 
+// statusBegin begins the header of the broker's own answer.
+const statusBegin = "NATS/1.0 503\r\nNats-Subject: "
+
 // noRespondersHeader tells a requester that its request had no receiver.
 func noRespondersHeader(dst, subject []byte) []byte {
-	return append(append(append(dst, "NATS/1.0 503\r\nNats-Subject: "...), subject...), "\r\n\r\n"...)
+	return append(append(append(dst, statusBegin...), subject...), "\r\n\r\n"...)
 }
 
 // deliver appends r's message for s, without copying it more than once. The lock
@@ -157,6 +160,8 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 	o.pending += int64(n)
 	if !r.msg.status {
 		s.delivered++
+		c.delivered.msgs++
+		c.delivered.bytes += uint64(payload)
 	}
 	if d.last = s.done(); d.last {
 		delete(c.subs, s.sid)
@@ -165,8 +170,6 @@ func (c *client) deliver(s *subscription, r *router, from endpoint) (d delivery)
 		c.auth.answers.request(r.msg.reply, r.clock())
 	}
 	r.mark(c)
-	c.delivered.msgs++
-	c.delivered.bytes += uint64(payload)
 	d.taken, d.payload = true, payload
 	return d
 }

@@ -292,7 +292,8 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 }
 
 // frameSize returns the size of the frame that b begins with; line is a message's first line and
-// payload the bytes that it counts for. line is nil for other frames.
+// payload the bytes that it counts for. line is nil for other frames, of which the broker's own
+// answer to a request is one.
 func frameSize(b []byte) (size, payload int, line []byte) {
 	end := bytes.Index(b, lineEnd) + len(lineEnd)
 	if b[0] != 'M' && b[0] != 'H' {
@@ -300,5 +301,9 @@ func frameSize(b []byte) (size, payload int, line []byte) {
 	}
 	line = b[:end-len(crlf)]
 	payload, _ = protocol.ParseSize(line[bytes.LastIndexByte(line, ' ')+1:])
-	return end + payload + len(crlf), payload, line
+	size = end + payload + len(crlf)
+	if b[0] == 'H' && bytes.HasPrefix(b[end:size], []byte(statusBegin)) {
+		return size, 0, nil
+	}
+	return size, payload, line
 }

@@ -150,6 +150,10 @@ func TestFrameSize(t *testing.T) {
 	if !slices.Equal(frames(t, []byte("MSG a 1 0\r\n\r\nPONG\r\n")), []string{"MSG a 1 0\r\n\r\n", "PONG\r\n"}) {
 		t.Error("frames")
 	}
+	status := "HMSG r 1 33 33\r\nNATS/1.0 503\r\nNats-Subject: a\r\n\r\n\r\n"
+	if size, _, line := frameSize([]byte(status + "PONG\r\n")); size != len(status) || line != nil {
+		t.Errorf("the broker's own answer: %d bytes of %d, %q", size, len(status), line)
+	}
 	if new(writer).mayDrop([]byte("MSG")) {
 		t.Error("a line without a subscription may be dropped")
 	}

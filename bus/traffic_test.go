@@ -1,9 +1,11 @@
 package bus
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"paddock/bus/internal/traffic"
@@ -67,6 +69,35 @@ func TestRunsCountForTheirPrefix(t *testing.T) {
 	}
 	if i := b.info(); i.InMsgs != 0 || i.OutMsgs != 50 || i.OutBytes != 100 {
 		t.Errorf("the other: %+v", i)
+	}
+}
+
+// The broker's own answer to a request counts as no message, neither for its receiver nor in all.
+func TestNoRespondersIsNotCounted(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, far := idleClient(t, s)
+	c.in.handle([]byte("CONNECT {\"verbose\":false,\"headers\":true,\"no_responders\":true}\r\nSUB inbox 1\r\nPUB none inbox 0\r\n\r\n"))
+	l := s.Local("requester")
+	answered := make(chan int, 1)
+	if _, err := l.Subscribe("local", "", func(all []Msg) { answered <- len(all) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Publish("none", "local", nil, nil); err != nil || <-answered != 1 {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(far).ReadString('\n'); !strings.HasPrefix(line, "HMSG inbox 1 ") {
+		t.Errorf("%q, %v", line, err)
+	}
+	for name, i := range map[string]ConnInfo{"network": c.info(), "local": l.info()} {
+		if i.InMsgs != 1 || i.OutMsgs != 0 || i.OutBytes != 0 {
+			t.Errorf("%s: %+v", name, i)
+		}
+	}
+	if st := s.Stats(); st.InMsgs != 2 || st.OutMsgs != 0 {
+		t.Errorf("%+v", st)
 	}
 }
 
