@@ -88,6 +88,7 @@ type final struct {
 	Check      uint64 // the checksum; it and the two before are of all those messages
 	Skew       time.Duration
 	Result     load.Result // without its Total
+	DNS        packed      // how long the service's name took before the run; it is in no message stat
 	Verdict    load.Verdict
 	Error      string // why nothing was measured; "" = it was
 }

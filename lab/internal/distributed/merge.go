@@ -205,6 +205,9 @@ func (m *merger) finish() (all []runfile.Worker, missing string) {
 		var v load.Verdict
 		if w.end != nil {
 			o, v = w.end.Result, w.end.Verdict
+			if dns, err := w.end.DNS.histogram(); err == nil { // it errs where no name was resolved
+				m.result.Total.Add(&load.Interval{DNS: dns})
+			}
 		}
 		for i := range v.Measures {
 			v.Measures[i].Text = w.Name + ": " + v.Measures[i].Text

@@ -222,7 +222,7 @@ func withArrivals(p load.Plan, a load.Arrivals) load.Plan {
 }
 
 // A closed run by count makes as many requests as it is told, and a worker serves one run after
-// another.
+// another. Each of two resolves the service's name, once for a run.
 func TestCountOfAll(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, responder.Delay(time.Millisecond))
@@ -230,12 +230,12 @@ func TestCountOfAll(t *testing.T) {
 	b.worker(b.url, nil, -time.Minute)
 	for range 2 {
 		j := b.job("", 0)
-		j.Plan.Count, j.Plan.Conns = 1001, 3
+		j.Plan.Count, j.Plan.Conns, j.Plan.Address = 1001, 3, strings.Replace(b.service, "127.0.0.1", "localhost", 1)
 		r, err := b.run(t.Context(), j, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := &r.Result.Total; v.Sent != 1001 || v.Failed[load.ClassOK] != 1001 || v.Response.Count() != 1001 || r.Missing != "" || len(r.Result.PerConn) != 3 {
+		if v := &r.Result.Total; v.Sent != 1001 || v.Failed[load.ClassOK] != 1001 || v.Response.Count() != 1001 || v.DNS == nil || v.DNS.Count() != 2 || r.Missing != "" || len(r.Result.PerConn) != 3 {
 			t.Errorf("%d sent, %d good; %+v", v.Sent, v.Failed[load.ClassOK], r)
 		}
 	}
@@ -260,7 +260,7 @@ func TestOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &r.Result.Total
-	if v.Failed[load.ClassOK] != 101 || v.TLS == nil || v.TCP == nil || int64(v.TLS.Count()) != v.Connects || int64(v.TCP.Count()) != v.Connects || r.Missing != "" {
+	if v.Failed[load.ClassOK] != 101 || v.DNS != nil || v.TLS == nil || v.TCP == nil || int64(v.TLS.Count()) != v.Connects || int64(v.TCP.Count()) != v.Connects || r.Missing != "" {
 		t.Errorf("%v, %d connections, TLS %v; %+v", v.Failed, v.Connects, v.TLS, r)
 	}
 }

@@ -244,7 +244,7 @@ func (w *Worker) load(ctx context.Context, d *duty) string {
 	if err != nil {
 		end.Error = err.Error()
 	} else {
-		end.Verdict, end.Result = load.Judge(d.plan, result), *result
+		end.Verdict, end.Result, end.DNS = load.Judge(d.plan, result), *result, t.pack(result.Total.DNS)
 		end.Result.Total = load.Interval{}
 	}
 	data := encode(end)
@@ -277,15 +277,19 @@ func (t *teller) Interval(v *load.Interval) {
 	_ = t.nc.Publish(t.subject, encode(t.frame(v)))
 }
 
+// pack returns what was recorded; h is nil if nothing was measured.
+func (t *teller) pack(h *histogram.Histogram) packed {
+	if h == nil {
+		return packed{}
+	}
+	return packed{bytes.Clone(t.zip.Encode(h)), int64(h.Min()), int64(h.Max())}
+}
+
 // frame packs the next interval, and adds it to the sums.
 func (t *teller) frame(v *load.Interval) *frame {
 	f := &frame{ID: t.end.ID, Seq: t.end.Frames, Counts: *v}
 	for _, h := range f.Counts.Histograms() {
-		var p packed
-		if *h != nil {
-			p = packed{bytes.Clone(t.zip.Encode(*h)), int64((*h).Min()), int64((*h).Max())}
-		}
-		f.Times = append(f.Times, p)
+		f.Times = append(f.Times, t.pack(*h))
 		*h = nil
 	}
 	t.end.Frames++
