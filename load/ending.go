@@ -83,9 +83,9 @@ func (l *loop) keepHouse(now int64) {
 
 var errTooLong = errors.New("no answer in time")
 
-// expire ends the requests that have waited too long, and their connection, which the requests
-// behind them lose, because these cannot be answered before. A multiplexed connection ends if it has been silent for as
-// long.
+// expire ends the requests that have waited too long, and their connection, because the requests
+// behind them cannot be answered before: those are lost with it. A multiplexed connection ends if
+// it has been silent for as long.
 func (l *loop) expire(c *conn, now int64) {
 	f, limit := &c.flight, int64(l.plan.Timeout)
 	oldest, to := f.span()
