@@ -268,8 +268,22 @@ describe("the events of a time", () => {
       t += 1_500;
     }
     expect(n).toBeGreaterThan(10_000);
-    put(book, [], t);
-    expect([book.ended, book.wants(t + 1e9)]).toEqual([true, false]);
+  });
+
+  it("end for now where no more have arrived", () => {
+    const book = new EventBook();
+    book.restart(begin);
+    put(book, [event(1, begin + 1000)], begin);
+    const empty = { events: [], lines: 0, cursor: "c" };
+    const now = begin + 60_000;
+    book.put(empty, begin, now);
+    expect([book.ended, book.frontier]).toEqual([true, now]);
+    // What arrives later is asked for when the playback comes to it, and not all the time.
+    expect([book.wants(now, now + 60_000), book.wants(now + 1, now + 1000), book.wants(now + 1, now + 60_000)]).toEqual([false, false, true]);
+    book.put({ ...empty, events: [event(2, now + 5000)], lines: 1 }, now, now + 60_000);
+    expect([book.ended, book.frontier, book.isBehind(now + 60_000)]).toEqual([false, now + 5000, false]);
+    book.refuse();
+    expect([book.ended, book.wants(now + 1e9, now + 1e9)]).toEqual([true, false]);
   });
 });
 

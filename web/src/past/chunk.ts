@@ -47,7 +47,7 @@ export interface Series {
   hint: number;
 }
 
-/** Numbers for objects, as frames have them. They are kept for as long as the past is looked at. */
+/** Numbers for objects, as frames have them. They are kept as long as their names are. */
 export class Handles {
   readonly #numbers = new Map<string, number>();
 

@@ -12,6 +12,8 @@ import type { EventPage, EventStart } from "./api";
 export const pageEvents = 2_000;
 /** With so many ahead of the time no page is asked for; as many are kept behind it. */
 const enoughAhead = 3_000;
+/** After a page without events the next one is asked for so many ms later at the earliest. */
+const againMs = 5_000;
 
 export interface Timed {
   /** Unix ms. */
@@ -25,8 +27,10 @@ export class EventBook {
   #start: EventStart = { arrived: 0 };
   /** All events up to this time have been read, as far as events arrive in order. */
   frontier = -Infinity;
-  /** There is nothing more to read. */
-  ended = false;
+  /** When the last page was asked for, Unix ms, if it had no events; Infinity once the server gives no more of them. */
+  #endedAt: number | null = null;
+  /** Whether there has been such a page: what comes behind it is as new as it can be. */
+  #caughtUp = false;
 
   /** Starts again with the events that arrived at a time or later. */
   restart(arrived: number): void {
@@ -34,7 +38,24 @@ export class EventBook {
     this.#keys.clear();
     this.#start = { arrived };
     this.frontier = arrived;
-    this.ended = false;
+    this.#endedAt = null;
+    this.#caughtUp = false;
+  }
+
+  /** There is nothing more to read, for now. */
+  get ended(): boolean {
+    return this.#endedAt !== null;
+  }
+
+  /** The server gives no more events. */
+  refuse(): void {
+    this.#endedAt = Infinity;
+    this.#caughtUp = true;
+  }
+
+  /** Whether events up to a time exist that have not been read, as far as is known. */
+  isBehind(t: number): boolean {
+    return !this.#caughtUp && this.frontier < t;
   }
 
   get start(): EventStart {
@@ -45,13 +66,15 @@ export class EventBook {
     return this.#list.length;
   }
 
-  /** Whether another page is wanted for a playback at a time. */
-  wants(t: number): boolean {
-    return !this.ended && this.#list.length - this.#after(t) < enoughAhead;
+  /** Whether another page is wanted for a playback at a time. Now is the present time. */
+  wants(t: number, now = Date.now()): boolean {
+    // Events may have arrived since the end of them was read.
+    if (this.#endedAt !== null) return t > this.#endedAt && now - this.#endedAt > againMs;
+    return this.#list.length - this.#after(t) < enoughAhead;
   }
 
-  /** Takes a page. It returns the new events of times up to t: they are late for the playback. */
-  put({ events, lines, cursor }: EventPage, t: number): FenceEvent[] {
+  /** Takes a page, asked for at a time. It returns the new events of times up to t: they are late for the playback. */
+  put({ events, lines, cursor }: EventPage, t: number, asked = Date.now()): FenceEvent[] {
     this.#start = { cursor };
     const fresh: Timed[] = [];
     for (const event of events) {
@@ -62,8 +85,11 @@ export class EventBook {
     }
     this.#list = [...this.#list, ...fresh].sort((a, b) => a.t - b.t);
     for (const { t: at } of fresh) this.frontier = Math.max(this.frontier, at);
-    this.ended = lines === 0;
-    if (this.ended) this.frontier = Infinity;
+    this.#endedAt = lines === 0 ? asked : null;
+    if (lines === 0) {
+      this.#caughtUp = true;
+      this.frontier = Math.max(this.frontier, asked);
+    }
     this.#trim(t);
     return fresh.filter(({ t: at }) => at <= t).sort((a, b) => a.t - b.t).map(({ event }) => event);
   }

@@ -110,17 +110,18 @@ export class Loader {
     this.#reading = abort;
     try {
       const { set, fleet } = filter;
+      const asked = Date.now();
       const page = await fetchEventPage(this.#book.start, { set, fleet, limit: pageEvents }, abort.signal);
       if (abort.signal.aborted) return;
       this.#reading = null;
-      const late = this.#book.put(page, needs.t);
+      const late = this.#book.put(page, needs.t, asked);
       if (late.length > 0) this.#tell.late(late);
       this.#tell.loaded();
     } catch (error) {
       if (abort.signal.aborted) return;
       this.#reading = null;
       // Events that are kept no more, or that this key may not see, are no reason to show no objects.
-      if (error instanceof ApiError && [403, 410].includes(error.status)) this.#book.ended = true;
+      if (error instanceof ApiError && [403, 410].includes(error.status)) this.#book.refuse();
       else this.#fail(error);
     }
   }

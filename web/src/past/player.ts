@@ -60,7 +60,8 @@ export class Player {
   readonly #scene = new Scene();
   readonly #buffer = new Buffer();
   readonly #book = new EventBook();
-  #handles = new Handles();
+  /** As the scene, they are there for the life of the page. */
+  readonly #handles = new Handles();
   #loader: Loader;
   #animation = 0;
   #last = 0;
@@ -198,10 +199,11 @@ export class Player {
   }
 
   #enter(): void {
-    this.#handles = new Handles();
     this.#loader = this.#newLoader();
     this.#loader.open();
     this.#buffer.clear();
+    // What the last playback has read may be of another filter.
+    this.#book.restart(this.clock.t - leadMs);
     this.status.set({ ...quiet, loading: true });
     this.#app.show(this.#scene);
     this.#look();
@@ -330,7 +332,7 @@ export class Player {
   /** Tells the page of the events between the last picture and this one. */
   #tellEvents(): void {
     const { t, speed } = this.clock;
-    if (!this.#book.ended && this.#book.frontier < t - laggingS * 1000 * speed) {
+    if (this.#book.isBehind(t - laggingS * 1000 * speed)) {
       this.#loader.dropEvents();
       this.#book.restart(t);
       this.#scene.feed.addGap(0, "played faster than events can be read", Date.now());
