@@ -56,8 +56,9 @@ func (g *gate) bearer(authorization string) (found *keyring.Grant, given bool) {
 	return g.find(secret), true
 }
 
-// grant returns the grant of a request, or nil. given reports whether it has credentials. Without
-// any it has the grant of anyone, where none are required.
+// grant returns the grant of a request, or nil. given reports whether it has credentials that may
+// be a guess: a session was made here, even if its key has ended. Without credentials it has the
+// grant of anyone, where none are required.
 func (g *gate) grant(r *http.Request) (found *keyring.Grant, given bool) {
 	if g.open() {
 		return g.anyone, false
@@ -67,7 +68,8 @@ func (g *gate) grant(r *http.Request) (found *keyring.Grant, given bool) {
 		return found, true
 	}
 	if name, sealed, ok := g.sessions.key(r); ok {
-		return g.session(name, sealed), true
+		found = g.session(name, sealed)
+		return found, found != nil
 	}
 	if g.required {
 		return nil, false

@@ -4,9 +4,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/internal/process/keyring"
 )
@@ -120,6 +122,43 @@ func TestBrowserSessions(t *testing.T) {
 	_ = gone.Body.Close()
 	if res := ask("/v1/sets"); gone.StatusCode != 204 || res.StatusCode != 401 {
 		t.Errorf("%s, then %s", gone.Status, res.Status)
+	}
+}
+
+// A page that was left open asks on with the session of a key that has ended. That is no guess, and
+// pauses nobody at its address.
+func TestEndedSessionIsNoGuess(t *testing.T) {
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	t.Cleanup(ring.Close)
+	must(t, ring.Add(keyring.Key{Name: "viewer", SHA256: keyring.DigestOf("v"), Verbs: []string{"lookup"}}))
+	g := newGate(&Config{Keys: ring, KeyRequired: true})
+	ask := func(name, value string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/sets", nil)
+		r.RemoteAddr = "192.0.2.1:5"
+		r.Header.Set(name, value)
+		w := httptest.NewRecorder()
+		g.judge(w, r)
+		return w.Code
+	}
+	session := sessionCookie + "=" + g.sessions.cookie("viewer", seal(keyring.DigestOf("v")), time.Now().Add(time.Hour))
+	if got := ask("Cookie", session); got != 200 {
+		t.Fatalf("a session: %d", got)
+	}
+	must(t, ring.Edit("viewer", func(k *keyring.Key) error { k.SHA256 = keyring.DigestOf("w"); return nil }))
+	for range 20 {
+		if got := ask("Cookie", session); got != 401 {
+			t.Fatalf("a session of an old secret: %d", got)
+		}
+	}
+	if got := ask("Authorization", "Bearer w"); got != 200 {
+		t.Errorf("another client at its address: %d", got)
+	}
+	for range 5 {
+		ask("Authorization", "Bearer x")
+	}
+	if got := ask("Cookie", session); got != 429 {
+		t.Errorf("after guesses: %d", got)
 	}
 }
 
