@@ -1,16 +1,19 @@
-// Connection: the one WebSocket of the page. It reconnects for ever, resumes the events by cursor and tells the server
+// Connection: the one WebSocket of the page. It reconnects until the session has ended, resumes the events by cursor and tells the server
 // which part of the map is in view. It holds no picture: it hands the messages to its listener.
 
 import { liveURL, type LiveMessage, type LiveRequest } from "../api";
 import { Signal } from "../signal";
 import { backoffMs } from "./backoff";
 import { decodeFrame, type Frame } from "./frame";
+import { sessionHasEnded } from "./session";
 
 export type Link =
   | { state: "connecting" }
   | { state: "live"; since: number }
   /** Lost since a time; the next attempt is at another. Both Unix ms. */
-  | { state: "lost"; since: number; retryAt: number; attempt: number };
+  | { state: "lost"; since: number; retryAt: number; attempt: number }
+  /** The key of this browser has ended: the server would refuse each further attempt. */
+  | { state: "ended"; since: number };
 
 export interface Listener {
   message(message: LiveMessage): void;
@@ -19,10 +22,13 @@ export interface Listener {
 
 /** Stats come every second: a connection that says nothing for this long is taken for dead. */
 const quietMs = 6_000;
+/** The code of a close because the key has ended, or was changed. */
+const keyEnded = 1008;
 
 export class Connection {
   readonly link = new Signal<Link>({ state: "connecting" });
   readonly #listener: Listener;
+  readonly #hasEnded: () => Promise<boolean>;
   #socket: WebSocket | undefined;
   #retry: number | undefined;
   #watchdog: number | undefined;
@@ -31,8 +37,9 @@ export class Connection {
   #wanted: Omit<LiveRequest, "cursor"> = {};
   #attempt = 0;
 
-  constructor(listener: Listener) {
+  constructor(listener: Listener, hasEnded = sessionHasEnded) {
     this.#listener = listener;
+    this.#hasEnded = hasEnded;
   }
 
   open(): void {
@@ -41,12 +48,19 @@ export class Connection {
     const socket = new WebSocket(liveURL());
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
-    socket.onopen = () => this.#onOpen();
+    let opened = false;
+    socket.onopen = () => {
+      opened = true;
+      this.#onOpen();
+    };
     socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
       if (socket === this.#socket) this.#onMessage(event.data);
     };
-    socket.onclose = () => {
-      if (socket === this.#socket) this.#onClose();
+    socket.onclose = ({ code }) => {
+      if (socket !== this.#socket) return;
+      this.#onClose();
+      // A page is not told why its connection was refused.
+      if (code === keyEnded || !opened) void this.#askSession();
     };
     this.#expectSomething();
   }
@@ -104,6 +118,18 @@ export class Connection {
     const since = before.state === "lost" ? before.since : Date.now();
     this.link.set({ state: "lost", since, retryAt: Date.now() + wait, attempt: this.#attempt });
     this.#retry = window.setTimeout(() => this.open(), wait);
+  }
+
+  /** Gives up if the session has ended. */
+  async #askSession(): Promise<void> {
+    const before = this.link.value;
+    if (before.state !== "lost" || !(await this.#hasEnded()) || this.link.value.state !== "lost") return;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#watchdog);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.close();
+    this.link.set({ state: "ended", since: before.since });
   }
 
   #expectSomething(): void {

@@ -1,5 +1,5 @@
-// The banner: says at once that the connection is lost, since when, and what happens next; and, after it is back, what
-// was missed.
+// The banner: says at once that the connection is lost, since when, and what happens next; after it is back, what was
+// missed; and that the session has ended.
 
 import type { App } from "../app";
 import { fill, h } from "../dom";
@@ -12,7 +12,8 @@ const goodNewsMs = 6_000;
 export function createBanner(app: App, page: HTMLElement): HTMLElement {
   const text = h("span", {});
   const retry = h("button", { type: "button", onclick: () => app.connection.open() }, "Try now");
-  const element = h("div", { class: "banner card", role: "alert", hidden: true }, text, retry);
+  const reload = h("button", { type: "button", hidden: true, onclick: () => location.reload() }, "Reload");
+  const element = h("div", { class: "banner card", role: "alert", hidden: true }, text, retry, reload);
   let lostAt = 0;
   let missed = 0;
   let uncounted = "";
@@ -28,8 +29,16 @@ export function createBanner(app: App, page: HTMLElement): HTMLElement {
   window.setInterval(count, 500);
 
   const show = (link: Link): void => {
-    page.classList.toggle("offline", link.state === "lost");
-    if (link.state === "lost") {
+    page.classList.toggle("offline", link.state === "lost" || link.state === "ended");
+    reload.hidden = link.state !== "ended";
+    if (link.state === "ended") {
+      clearTimeout(hide);
+      const picture = ` This is the picture of ${formatClock(link.since)}. Reload the page, and give the key again.`;
+      fill(text, h("strong", {}, "The session has ended."), picture);
+      element.className = "banner card bad";
+      retry.hidden = true;
+      element.hidden = false;
+    } else if (link.state === "lost") {
       clearTimeout(hide);
       if (lostAt === link.since) return count();
       lostAt = link.since;

@@ -30,7 +30,7 @@ export function createBar(app: App, bar: HTMLElement): void {
     const { state } = app.connection.link.value;
     const shown = state === "live" && app.past.active ? "past" : state;
     pill.dataset.state = shown;
-    const word = { connecting: "Connecting", live: "Live", lost: "Offline", past: "Past" }[shown];
+    const word = { connecting: "Connecting", live: "Live", lost: "Offline", ended: "Session ended", past: "Past" }[shown];
     fill(pill, h("i", { "aria-hidden": "true" }), word);
   };
   app.connection.link.bind(say);
