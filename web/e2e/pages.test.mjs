@@ -317,7 +317,7 @@ describe("the page of the keys", () => {
       await button(panel(page), "Add the key").click();
       await panel(page).getByText("Choose what the key may do.").waitFor();
       await panel(page).getByLabel("positions:write").check();
-      await panel(page).getByLabel("Only these fleets").fill("north, south");
+      await panel(page).getByLabel("Only these fleets").fill("north\nsouth");
       await panel(page).getByLabel("Expires").fill("2099-12-31");
       await lookInAllWidths(page, "keys-add");
       await button(panel(page), "Add the key").click();

@@ -6,7 +6,7 @@ const { formatQuery, parseQuery } = await import("../src/frame/address");
 const { explain, sentence } = await import("../src/frame/request");
 const { ApiError } = await import("../src/api");
 const { findingPlace, indexText, mapAddress, parseJSON, policyOf } = await import("../src/model/setpage");
-const { dayOf, expiryOf, keyState, scopeText, splitNames } = await import("../src/model/keys");
+const { dayOf, expiryOf, keyChange, keyForm, keyState, namesOf, scopeText } = await import("../src/model/keys");
 const { hostOf, newSecret, outcomeText, selectsText, stateWord, webhookForm, webhookOf } = await import("../src/model/webhooks");
 const { appSetup, isLocal, qrPath, sourceText } = await import("../src/model/devices");
 const { bridgeState, droppedMessages, droppedText } = await import("../src/model/bridges");
@@ -69,7 +69,18 @@ describe("keys", () => {
   it("are told with their scopes and states", () => {
     expect([scopeText(undefined), scopeText([]), scopeText(["a", "b"]), scopeText(["a", "b", "c", "d", "e"])]).toEqual(["all", "all", "a, b", "a, b, c and 2 more"]);
     expect([keyState({}), keyState({ file: true }), keyState({ file: true, expired: true })]).toEqual(["", "of the file", "expired"]);
-    expect(splitNames(" north, south north\n")).toEqual(["north", "south"]);
+  });
+
+  it("are for names with spaces and commas, one a line", () => {
+    expect(namesOf(" Low emission, inner\r\nnorth\n\nnorth")).toEqual(["Low emission, inner", "north"]);
+  });
+
+  it("keep what their form does not change, to the second", () => {
+    const key = { name: "a", verbs: ["lookup"], fleets: ["Night shift", "a,b"], sets: ["x"], expires: "2020-03-01T12:34:56Z" };
+    const form = keyForm(key);
+    expect(keyChange({ ...form, verbs: ["lookup", "events:read"] }, key)).toEqual({ verbs: ["lookup", "events:read"] });
+    expect(keyChange({ ...form, fleets: `${form.fleets}\nnew`, sets: "", expires: "" }, key)).toEqual({ verbs: ["lookup"], fleets: ["Night shift", "a,b", "new"], sets: [], expires: "" });
+    expect(keyChange({ verbs: ["admin"], fleets: "", sets: "", expires: "2026-12-31" })).toEqual({ verbs: ["admin"], expires: expiryOf("2026-12-31") });
   });
 
   it("expire at the end of a day", () => {
@@ -83,9 +94,9 @@ describe("keys", () => {
 
 describe("webhooks", () => {
   it("keep what the form does not show", () => {
-    const webhook = { id: "ops", url: "https://a.example/x", secrets: ["[hidden]"], headers: { X: "[hidden]" }, enabled: false, format: "cloudevents-batch", max_batch: 20, events: ["enter"], sets: ["depots"] };
+    const webhook = { id: "ops", url: "https://a.example/x", secrets: ["[hidden]"], headers: { X: "[hidden]" }, enabled: false, format: "cloudevents-batch", max_batch: 20, events: ["enter"], sets: ["Depots, north"], fences: ["a b", " c"] };
     expect(webhookOf(webhookForm(webhook), webhook)).toEqual(webhook);
-    expect(webhookOf({ ...webhookForm(webhook), sets: "", events: [], format: "cloudevents" }, webhook)).toEqual({ id: "ops", url: "https://a.example/x", secrets: ["[hidden]"], headers: { X: "[hidden]" }, enabled: false, format: "cloudevents" });
+    expect(webhookOf({ ...webhookForm(webhook), sets: "", fences: "", events: [], format: "cloudevents" }, webhook)).toEqual({ id: "ops", url: "https://a.example/x", secrets: ["[hidden]"], headers: { X: "[hidden]" }, enabled: false, format: "cloudevents" });
     expect(() => webhookOf(webhookForm({ url: " " }))).toThrow("needs a URL");
     expect(() => webhookOf({ ...webhookForm({ url: "https://a.example" }), maxBatch: "x" })).toThrow("not a whole number");
   });

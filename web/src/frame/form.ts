@@ -22,8 +22,8 @@ export function textInput(value = "", attributes: Record<string, string | number
   return input;
 }
 
-export function textArea(value = "", rows = 4): HTMLTextAreaElement {
-  const area = h("textarea", { rows, spellcheck: "false", autocomplete: "off" });
+export function textArea(value = "", rows = 4, attributes: Record<string, string | number | boolean> = {}): HTMLTextAreaElement {
+  const area = h("textarea", { rows, autocapitalize: "off", spellcheck: "false", autocomplete: "off", ...attributes });
   area.value = value;
   return area;
 }

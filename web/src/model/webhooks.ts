@@ -1,6 +1,6 @@
 // What the page of the webhooks tells, and the fields of its form. Pure.
 
-import { splitNames } from "./keys";
+import { linesOf, namesOf } from "./keys";
 import type { Webhook, WebhookState } from "../pages/webhooks/api";
 
 export const formats = [
@@ -35,6 +35,7 @@ export interface WebhookForm {
   id: string;
   url: string;
   format: string;
+  /** Names, one a line; so are fences, fleets and rules. */
   sets: string;
   fences: string;
   events: readonly string[];
@@ -45,17 +46,16 @@ export interface WebhookForm {
 }
 
 export function webhookForm(webhook: Webhook): WebhookForm {
-  const list = (names: readonly string[] | undefined): string => names?.join(", ") ?? "";
   return {
     id: webhook.id ?? "",
     url: webhook.url,
     format: webhook.format ?? "cloudevents",
-    sets: list(webhook.sets),
-    fences: list(webhook.fences),
+    sets: linesOf(webhook.sets),
+    fences: linesOf(webhook.fences),
     events: webhook.events ?? [],
-    fleets: list(webhook.fleets),
+    fleets: linesOf(webhook.fleets),
     objects: webhook.objects ?? "",
-    rules: list(webhook.rules),
+    rules: linesOf(webhook.rules),
     maxBatch: webhook.max_batch === undefined || webhook.max_batch === 0 ? "" : String(webhook.max_batch),
   };
 }
@@ -65,17 +65,18 @@ export function webhookOf(form: WebhookForm, base: Webhook = { url: "" }): Webho
   if (form.url.trim() === "") throw new Error("The webhook needs a URL.");
   const batch = form.maxBatch.trim() === "" ? undefined : Number(form.maxBatch);
   if (batch !== undefined && !Number.isInteger(batch)) throw new Error(`Events in a request: ${form.maxBatch} is not a whole number.`);
+  const names = (lines: string, before: string[] | undefined): string[] | undefined => (lines === linesOf(before) ? before : namesOf(lines));
   const all = {
     ...base,
     id: form.id.trim(),
     url: form.url.trim(),
     format: form.format,
-    sets: splitNames(form.sets),
-    fences: splitNames(form.fences),
+    sets: names(form.sets, base.sets),
+    fences: names(form.fences, base.fences),
     events: [...form.events],
-    fleets: splitNames(form.fleets),
+    fleets: names(form.fleets, base.fleets),
     objects: form.objects.trim(),
-    rules: splitNames(form.rules),
+    rules: names(form.rules, base.rules),
     max_batch: form.format === "cloudevents-batch" ? batch : undefined,
   };
   const kept = Object.entries(all).filter(([, value]) => value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0));

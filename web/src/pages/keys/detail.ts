@@ -2,10 +2,10 @@
 
 import { h } from "../../dom";
 import { announce, confirm } from "../../frame/dialog";
-import { checkBox, field, form, group, operations, textInput } from "../../frame/form";
+import { checkBox, field, form, group, operations, textArea, textInput } from "../../frame/form";
 import { secretPanel } from "../../frame/secret";
 import type { Split } from "../../frame/split";
-import { dayOf, expiryOf, scopeText, splitNames } from "../../model/keys";
+import { dayOf, keyChange, keyForm, scopeText } from "../../model/keys";
 import { pairs, type Pair } from "../../ui/parts";
 import { ago, clockTime } from "../../ui/time";
 import { addKey, changeKey, deleteKey, rotateKey, verbs, type Key, type KeyChange } from "./api";
@@ -88,21 +88,22 @@ interface KeyFormOptions {
 function createForm({ key, submit, send }: KeyFormOptions): HTMLElement {
   const name = textInput("", { maxlength: 64 });
   const boxes = verbs.map(([verb, meaning]) => checkBox(h("span", {}, h("code", {}, verb), h("span", { class: "hint" }, ` ${meaning}`)), key?.verbs.includes(verb) ?? false, verb));
-  const fleets = textInput(key?.fleets?.join(", ") ?? "", { placeholder: "all" });
-  const sets = textInput(key?.sets?.join(", ") ?? "", { placeholder: "all" });
-  const expires = textInput(dayOf(key?.expires));
+  const now = keyForm(key);
+  const fleets = textArea(now.fleets, 2, { placeholder: "all" });
+  const sets = textArea(now.sets, 2, { placeholder: "all" });
+  const expires = textInput(now.expires);
   expires.type = "date";
   const read = (): KeyChange => {
     const chosen = boxes.filter(({ input }) => input.checked).map(({ input }) => input.value);
     if (!key && name.value.trim() === "") throw new Error("The key needs a name.");
     if (chosen.length === 0) throw new Error("Choose what the key may do.");
-    const change: KeyChange = { verbs: chosen, fleets: splitNames(fleets.value), sets: splitNames(sets.value), expires: expiryOf(expires.value) };
+    const change = keyChange({ verbs: chosen, fleets: fleets.value, sets: sets.value, expires: expires.value }, key);
     return key ? change : { name: name.value.trim(), ...change };
   };
   const fields = [
     key ? null : field("Name", name, "Of the device or program. The audit names it."),
     group("May", h("div", { class: "checks one" }, ...boxes.map(({ element }) => element))),
-    h("div", { class: "fields-2" }, field("Only these fleets", fleets, "Separated by commas."), field("Only these sets", sets)),
+    h("div", { class: "fields-2" }, field("Only these fleets", fleets, "One a line."), field("Only these sets", sets, "One a line.")),
     field("Expires at the end of", expires, "Empty: never."),
   ];
   return form({ label: "Key", fields, submit, send: () => send(read()) });

@@ -1,7 +1,7 @@
 // The form of a webhook.
 
 import { h } from "../../dom";
-import { checkBox, field, form, group, select, textInput } from "../../frame/form";
+import { checkBox, field, form, group, select, textArea, textInput } from "../../frame/form";
 import { kindChoices } from "../../model/kinds";
 import { formats, webhookOf, type WebhookForm } from "../../model/webhooks";
 import type { Webhook } from "./api";
@@ -24,7 +24,8 @@ export function createEditor({ form: now, base, fresh = false, save, cancel }: E
   const batchField = field("Events in a request, at most", batch);
   const sign = checkBox("Sign requests with a new secret, which is shown once", true);
   const kinds = kindChoices.flatMap((choice) => choice.kinds).map((kind) => checkBox(kind.replaceAll("_", " "), now.events.includes(kind), kind));
-  const [sets, fences, fleets, objects, rules] = [now.sets, now.fences, now.fleets, now.objects, now.rules].map((value) => textInput(value, { placeholder: "all" }));
+  const [sets, fences, fleets, rules] = [now.sets, now.fences, now.fleets, now.rules].map((names) => textArea(names, 2, { placeholder: "all" }));
+  const objects = textInput(now.objects, { placeholder: "all" });
   const shape = (): void => {
     batchField.hidden = format.value !== "cloudevents-batch";
     sign.element.hidden = format.value === "slack";
@@ -34,7 +35,7 @@ export function createEditor({ form: now, base, fresh = false, save, cancel }: E
   const read = (): Webhook =>
     webhookOf(
       {
-        id: id.value, url: url.value, format: format.value, sets: sets!.value, fences: fences!.value, fleets: fleets!.value, objects: objects!.value, rules: rules!.value,
+        id: id.value, url: url.value, format: format.value, sets: sets!.value, fences: fences!.value, fleets: fleets!.value, objects: objects.value, rules: rules!.value,
         events: kinds.filter(({ input }) => input.checked).map(({ input }) => input.value), maxBatch: batch.value,
       },
       base,
@@ -45,9 +46,9 @@ export function createEditor({ form: now, base, fresh = false, save, cancel }: E
     field("Format", format),
     batchField,
     group("Only these events", h("div", { class: "checks" }, ...kinds.map(({ element }) => element)), h("p", { class: "hint" }, "None chosen: all.")),
-    h("div", { class: "fields-2" }, field("Only these sets", sets!, "Separated by commas."), field("Only these fences", fences!)),
-    h("div", { class: "fields-2" }, field("Only these fleets", fleets!), field("Only objects like", objects!, "As bus-*.")),
-    field("Only these rules", rules!),
+    h("div", { class: "fields-2" }, field("Only these sets", sets!, "One a line."), field("Only these fences", fences!, "One a line.")),
+    h("div", { class: "fields-2" }, field("Only these fleets", fleets!, "One a line."), field("Only these rules", rules!, "One a line.")),
+    field("Only objects like", objects, "As bus-*."),
     fresh ? sign.element : null,
   ];
   return form({ label: "Webhook", fields, submit: fresh ? "Add the webhook" : "Save the webhook", send: () => save(read(), sign.input.checked && format.value !== "slack"), ...(cancel ? { cancel } : {}) });
