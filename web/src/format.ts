@@ -2,12 +2,16 @@
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const clockUTC = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZone: "UTC" });
+const ofDay: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const clock = new Intl.DateTimeFormat(undefined, ofDay);
+const clockUTC = new Intl.DateTimeFormat(undefined, { ...ofDay, timeZone: "UTC" });
 
-/** 7 -> "7", 1234 -> "1,234", 56789 -> "56.8 k", 1234567 -> "1.23 M". Below ten, one decimal unless it is whole. */
+/** 7 -> "7", 1234 -> "1,234", 56789 -> "56.8 k", 1234567 -> "1.23 M", then G and T. Below ten, one decimal unless it is whole. */
 export function formatCount(n: number): string {
   if (!Number.isFinite(n)) return "–";
+  if (n >= 999.5e12) return `${whole.format(n / 1e12)} T`;
+  if (n >= 999.5e9) return `${(n / 1e12).toPrecision(3)} T`;
+  if (n >= 999.5e6) return `${(n / 1e9).toPrecision(3)} G`;
   if (n >= 1e6) return `${(n / 1e6).toPrecision(3)} M`;
   if (n >= 1e5) return `${whole.format(n / 1e3)} k`;
   if (n >= 2e4) return `${tenth.format(n / 1e3)} k`;
@@ -15,10 +19,10 @@ export function formatCount(n: number): string {
   return whole.format(n);
 }
 
-/** For little room: 950 -> "950", 1234 -> "1.2k", 56789 -> "57k", 1234567 -> "1.2M". */
+/** For little room: 950 -> "950", 1234 -> "1.2k", 56789 -> "57k", 1234567 -> "1.2M", then G. */
 export function formatCompact(n: number): string {
   if (n < 1000) return String(Math.round(n));
-  const [value, unit] = n < 999_500 ? [n / 1e3, "k"] : [n / 1e6, "M"];
+  const [value, unit] = n < 999_500 ? [n / 1e3, "k"] : n < 999.5e6 ? [n / 1e6, "M"] : [n / 1e9, "G"];
   return `${value < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${unit}`;
 }
 

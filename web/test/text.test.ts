@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { backoffMs } from "../src/live/backoff";
-import { compass, formatBoth, formatBytes, formatCompact, formatCount, formatDistance, formatDuration, formatLatency, formatPlace, formatUTC, plural, roundLength } from "../src/format";
+import { compass, formatBoth, formatBytes, formatClock, formatCompact, formatCount, formatDistance, formatDuration, formatLatency, formatPlace, formatUTC, plural, roundLength } from "../src/format";
 
 vi.stubGlobal("document", { baseURI: "http://127.0.0.1:8080/" });
 const { curlCommand, natsCommand, quoteForShell, subjectToken } = await import("../src/model/commands");
@@ -8,7 +8,7 @@ const { event } = await import("./events");
 
 describe("numbers", () => {
   it.each([
-    [0, "0"], [7, "7"], [0.42, "0.4"], [1234, "1,234"], [19999, "19,999"], [56789, "56.8 k"], [123456, "123 k"], [1234567, "1.23 M"], [NaN, "–"],
+    [0, "0"], [7, "7"], [0.42, "0.4"], [1234, "1,234"], [19999, "19,999"], [56789, "56.8 k"], [123456, "123 k"], [1234567, "1.23 M"], [999_499_999, "999 M"], [999_500_000, "1.00 G"], [1_234_567_890, "1.23 G"], [56e9, "56.0 G"], [3e12, "3.00 T"], [4e15, "4,000 T"], [NaN, "–"],
   ])("formatCount(%d) = %s", (n, want) => expect(formatCount(n)).toBe(want));
 
   it.each([
@@ -68,8 +68,10 @@ describe("lengths, places and instants", () => {
   it("writes a place as maps do", () => expect(formatPlace(40.7128, -74.006, 5)).toBe("40.71280, -74.00600"));
 
   it("writes numbers for little room", () => {
-    expect([7, 950, 1_234, 9_990, 56_789, 999_600, 1_234_567].map(formatCompact)).toEqual(["7", "950", "1.2k", "10k", "57k", "1M", "1.2M"]);
+    expect([7, 950, 1_234, 9_990, 56_789, 999_600, 1_234_567, 1_234_567_890].map(formatCompact)).toEqual(["7", "950", "1.2k", "10k", "57k", "1M", "1.2M", "1.2G"]);
   });
+
+  it("begins a day at 00:00", () => expect(formatClock(Date.UTC(2026, 2, 12), true)).toBe("00:00:00"));
 
   it("tells UTC exactly", () => {
     expect(formatUTC(1_795_202_210_250)).toBe("2026-11-20 19:16:50.250 UTC");
