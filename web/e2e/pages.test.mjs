@@ -102,6 +102,24 @@ describe("the login", () => {
   });
 });
 
+describe("the map of a key that ends", () => {
+  it("goes on after a change of the key, and stops with it", async () => {
+    const { secret } = await stand.call("POST", "v1/keys", { name: "guest", verbs: ["events:read", "objects:read", "lookup"] });
+    await withPage("", async (page) => {
+      const state = (wanted) => page.waitForFunction((name) => window.paddock.state().connection === name, wanted);
+      await state("live");
+      await stand.call("PATCH", "v1/keys/guest", { sets: ["depots"] });
+      await state("lost");
+      await state("live");
+      await stand.call("DELETE", "v1/keys/guest");
+      await page.getByRole("alert").getByText("The session has ended.").waitFor();
+      await screenshot(page, "session-ended");
+      await button(page, "Reload").click();
+      await page.getByLabel("Key").waitFor();
+    }, { key: secret, errors: ["401"] });
+  });
+});
+
 describe("a key that may not see a page", () => {
   for (const name of ["keys", "webhooks", "rules", "bus"]) {
     it(`is told so at ${name}`, () =>
@@ -304,6 +322,34 @@ describe("the page of the webhooks", () => {
       await rowOf(page, "archive").getByRole("link").click();
       await panel(page).getByText("delivered").first().waitFor();
       await lookInAllWidths(page, "sinks");
+    }));
+});
+
+describe("the details of a webhook", () => {
+  it("are those of the last one that was chosen", () =>
+    withPage("webhooks", async (page) => {
+      for (const id of ["late", "soon"]) await stand.call("PUT", `v1/webhooks/${id}`, { url: stand.receiver.url, sets: ["Depots, north"] });
+      let release;
+      const held = new Promise((resolve) => (release = resolve));
+      await page.route("**/v1/webhooks/late", async (route) => {
+        await held;
+        await route.continue();
+      });
+      await rowOf(page, "late").getByRole("link").click();
+      await panel(page).getByText("Loading…").waitFor();
+      await rowOf(page, "soon").getByRole("link").click();
+      await button(panel(page), "Change…").waitFor();
+      const answered = page.waitForResponse("**/v1/webhooks/late");
+      release();
+      await answered;
+      await page.waitForTimeout(300);
+      assert.equal(await panel(page).getByRole("heading", { level: 2 }).textContent(), "soon");
+      await button(panel(page), "Change…").click();
+      await lookInAllWidths(page, "webhooks-change");
+      await button(panel(page), "Save the webhook").click();
+      await button(panel(page), "Change…").waitFor();
+      assert.deepEqual((await stand.call("GET", "v1/webhooks/soon")).webhook.sets, ["Depots, north"]);
+      for (const id of ["late", "soon"]) await stand.call("DELETE", `v1/webhooks/${id}`);
     }));
 });
 

@@ -34,15 +34,22 @@ const sinkKey = (id: string): string => `sink ${id}`;
 
 export function createDetail(split: Split, address: Address, actions: DetailActions): Detail {
   let update: (all: Deliveries) => void = () => undefined;
+  let asked = 0;
 
   const show = async (id: string, secret = "", warnings: readonly string[] = []): Promise<void> => {
     let found: Tagged<ShownWebhook>;
     update = () => undefined;
+    const turn = ++asked;
+    if (split.key !== id) split.show(id, "Webhook", id, h("p", { class: "note", "aria-busy": "true" }, "Loading…"));
+    // A secret is shown whatever else has been opened meanwhile: nobody can show it again.
+    const isOld = (): boolean => secret === "" && (turn !== asked || split.key !== id);
     try {
       found = await fetchWebhook(id);
     } catch (error) {
-      return split.show(id, "Webhook", id, h("p", { class: "note" }, explain(error)));
+      if (!isOld()) split.show(id, "Webhook", id, h("p", { class: "note" }, explain(error)));
+      return;
     }
+    if (isOld()) return;
     const { value, tag } = found;
     const once = secret === "" ? null : h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", () => once?.remove()));
     const log = new Log(webhookPath(id), id, address.get("attempt"));
