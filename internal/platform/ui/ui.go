@@ -125,7 +125,7 @@ var allPages = map[string]page{
 	"keys":     {pageFile, []string{"key", "by", "object"}},
 	"devices":  {pageFile, []string{"door"}},
 	"bus":      {pageFile, []string{"find"}},
-	"wire":     {pageFile, nil},
+	"wire":     {pageFile, []string{"find"}},
 	"cluster":  {pageFile, nil},
 	"tunnel":   tunnelPage,
 }

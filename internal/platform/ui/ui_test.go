@@ -149,7 +149,7 @@ func TestUnknownQueries(t *testing.T) {
 	for target, want := range map[string]int{
 		"/?past=a,b&t=c&speed=60": 200, "/?at=1,2,3&fence=a/b": 200, "/?": 200, "/?&": 200, "/?q": 200, "/?q=%": 200, "/index.html?hide=a": 200, "/tunnel?find=x": 200,
 		"/?rule=a": 200, "/sets?set=a": 200, "/rules?rule=a&set=b&q=c": 200, "/webhooks?id=a&attempt=1": 200, "/keys?by=a": 200,
-		"/devices?door=http": 200, "/bus": 200, "/wire": 200, "/wire?find=x": 400, "/cluster": 200, "/rules?id=7": 400,
+		"/devices?door=http": 200, "/bus": 200, "/wire": 200, "/wire?find=x": 200, "/wire?id=7": 400, "/cluster": 200, "/rules?id=7": 400,
 		"/?rule=overstay": 200, "/?edit=depots/north": 200, "/?draw=polygon": 200,
 		"/?id=7&lat=1&lon=2": 400, "/?at=1,2,3&id=7": 400, "/?=7": 400, "/?AT=1": 400, "/?at;id=7": 400, "/index.html?id=7": 400,
 		"/tunnel?at=1,2,3": 400, "/?find=x": 400,
