@@ -76,6 +76,24 @@ describe("a server without fences", () => {
     await close();
   });
 
+  it("has a map that keeps its place in the address, and shows what is selected", async () => {
+    await fetch(new URL("v1/sets/my-zones", server.url), { method: "DELETE" });
+    await report(13.4, 52.5);
+    const { page, close } = await openPage(browser, server.url);
+    await page.waitForFunction(() => window.paddock.state().map);
+    await page.mouse.move(desk.viewport.width / 2, desk.viewport.height * 0.8);
+    await page.mouse.wheel(0, -300);
+    await page.waitForURL(/[?&]at=/);
+    await page.goto(`${server.url}?object=default/bus-7`);
+    await page.waitForFunction(() => {
+      const { at } = window.paddock.state().view;
+      return at && Math.abs(at.lon - 13.4) < 0.01 && Math.abs(at.lat - 52.5) < 0.01;
+    });
+    await page.waitForURL(/[?&]at=/);
+    await close();
+    await fetch(new URL("v1/sets/my-zones", server.url), { method: "PUT", body: JSON.stringify(zone) });
+  });
+
   it("says what it did not take of a file, until that is closed", async () => {
     const { page, close } = await openPage(browser, server.url, { ...desk, clock: true });
     const card = page.getByRole("region", { name: "How to add fences" });

@@ -87,6 +87,7 @@ class MapView implements MapActions {
   readonly #ground: Ground;
   #track: TrackLayer | undefined;
   #colours: MapColours;
+  /** Whether the map is where the viewer or the address put it, or where the sets are. */
   #placed: boolean;
   /** A selected fence whose set has not been loaded yet. */
   #awaited: Selection | null = null;
@@ -133,7 +134,8 @@ class MapView implements MapActions {
       this.#labels.placeSoon();
       this.#sendViewSoon();
     });
-    this.#map.on("moveend", () => {
+    this.#map.on("moveend", ({ originalEvent }) => {
+      if (originalEvent) this.#placed = true; // by hand
       const { lng: lon, lat } = this.#map.getCenter();
       const at = { lon, lat, zoom: this.#map.getZoom() };
       if (this.#placed) view.update((v) => ({ ...v, at }));
@@ -160,6 +162,9 @@ class MapView implements MapActions {
     const { view, catalog, covered, frame, events, hello, marked, scene } = this.#app;
     const stay = this.#placed; // where the address says, whatever it selects
     catalog.infos.bind(() => this.#placeOnce());
+    catalog.listed.watch(() => {
+      if (!this.#placed) this.#onSelect(view.value.selection);
+    });
     // Let the panel be there before it is measured.
     covered.watch(() => requestAnimationFrame(() => this.#map.easeTo({ padding: this.#margins(), duration: 200 })));
     catalog.sets.bind((sets) => {
@@ -184,7 +189,7 @@ class MapView implements MapActions {
     marked.bind((mark) => {
       this.#overlay.marked = mark && [mercatorX(mark.lon), mercatorY(mark.lat)];
       this.#overlay.path = [];
-      if (mark && this.#placed && !this.#map.getBounds().contains([mark.lon, mark.lat])) this.#glideTo(mark.lon, mark.lat);
+      if (mark && this.#isSettled && !this.#map.getBounds().contains([mark.lon, mark.lat])) this.#glideTo(mark.lon, mark.lat);
       this.#overlay.schedule();
       if (!mark) return;
       void pathTo(mark, this.#app.trails, this.#app.hello.value?.history === true).then((path) => {
@@ -273,6 +278,11 @@ class MapView implements MapActions {
     this.#app.bounds.set(box);
   }
 
+  /** Whether the map may go to what is selected: it will not be placed by the sets then, or there is nothing of them to see. */
+  get #isSettled(): boolean {
+    return this.#placed || (this.#app.catalog.listed.value && this.#boundsOf() === null);
+  }
+
   /** The first time that it is known where the sets are, the map goes there; later it stays where the viewer put it. */
   #placeOnce(): void {
     if (this.#placed) return;
@@ -304,7 +314,7 @@ class MapView implements MapActions {
     const single = selection?.kind === "object" ? { fleet: selection.fleet, id: selection.id } : { fleet: "", id: "" };
     this.#app.connection.want({ single });
     this.#awaited = null;
-    if (!stay && this.#placed && selection) this.#show(selection);
+    if (!stay && this.#isSettled && selection) this.#show(selection);
   }
 
   #show(selection: Selection): void {
@@ -344,6 +354,7 @@ class MapView implements MapActions {
 
   /** Moves the middle of the map to a point; its move ends before following begins. */
   #glideTo(lon: number, lat: number): void {
+    this.#placed = true;
     const zoom = Math.max(this.#map.getZoom(), Math.min(objectZoom, this.#map.getMaxZoom()));
     this.#map.easeTo({ center: [lon, lat], zoom, padding: this.#margins(), duration: 600 });
   }
@@ -379,6 +390,7 @@ class MapView implements MapActions {
   }
 
   zoom(by: number): void {
+    this.#placed = true;
     this.#map.easeTo({ zoom: this.#map.getZoom() + by, duration: 200 });
   }
 
