@@ -108,9 +108,16 @@ describe("the map of a key that ends", () => {
     await withPage("", async (page) => {
       const state = (wanted) => page.waitForFunction((name) => window.paddock.state().connection === name, wanted);
       await state("live");
+      const figures = page.locator(".figure:visible dt");
+      await figures.getByText("memory").waitFor();
       await stand.call("PATCH", "v1/keys/guest", { sets: ["depots"] });
       await state("lost");
       await state("live");
+      // Only what the key sees is measured now.
+      await page.getByRole("navigation", { name: "Fleet" }).getByText("in view").waitFor();
+      await figures.getByText("memory").waitFor({ state: "detached" });
+      assert.deepEqual(await figures.allTextContents(), ["fences"]);
+      await screenshot(page, "key-with-limits");
       await stand.call("DELETE", "v1/keys/guest");
       await page.getByRole("alert").getByText("The session has ended.").waitFor();
       await screenshot(page, "session-ended");

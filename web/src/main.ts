@@ -11,7 +11,7 @@ import "./style/past.css";
 import type { Events, LiveMessage } from "./api";
 import { isFenceEvent } from "./api";
 import { App } from "./app";
-import { startDrawing } from "./draw/start";
+import { learnGrant, startDrawing } from "./draw/start";
 import { exposeState } from "./hook";
 import { Connection } from "./live/connection";
 import type { Frame } from "./live/frame";
@@ -141,8 +141,10 @@ function start(): void {
   exposeState(app);
   app.connection.open();
   app.connection.link.watch((link, before) => {
-    // A restarted server may have other sets.
-    if (link.state === "live" && before.state === "lost") void app.catalog.load();
+    if (link.state !== "live" || before.state !== "lost") return;
+    // A restarted server may have other sets, and a key that was changed has other limits.
+    void app.catalog.load();
+    void learnGrant(app);
   });
   void app.catalog.load();
   bindPast(app);

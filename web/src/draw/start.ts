@@ -9,12 +9,17 @@ import { mayWrite } from "./rights";
 /** Learns what the key permits, and does what the address requests. */
 export async function startDrawing(app: App): Promise<void> {
   const request = parseRequest(location.search); // before the view writes its own address
+  await learnGrant(app);
+  if (request && app.grant.value) void draw(app, request);
+}
+
+/** Learns what the key permits now. */
+export async function learnGrant(app: App): Promise<void> {
   try {
     app.grant.set(await fetchGrant());
   } catch {
-    return; // offline: the banner says so, and there are no buttons
+    // Offline: the banner says so.
   }
-  if (request) void draw(app, request);
 }
 
 /** A second click while the code loads begins nothing. */

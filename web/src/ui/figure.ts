@@ -16,6 +16,8 @@ export interface FigureSpec<S extends { t: number }> {
   format: (value: number) => string;
   /** Shown only while it is above zero or was within the last minute. */
   fault?: boolean;
+  /** Whether it is shown at all; absent: it is. */
+  isShown?: () => boolean;
 }
 
 /** A list of figures, and how to show their new values. */
@@ -61,7 +63,8 @@ class Figure<S extends { t: number }> {
       this.#times.shift();
       this.#values.shift();
     }
-    if (this.#spec.fault) this.element.hidden = !this.#values.some((value) => value !== null && value > 0);
+    const { fault = false, isShown = () => true } = this.#spec;
+    this.element.hidden = !isShown() || (fault && !this.#values.some((value) => value !== null && value > 0));
     this.#resize();
     this.#plot?.setData([this.#times, this.#values], false);
     this.#rescale();

@@ -4,12 +4,15 @@ import type { App } from "../app";
 import { h, setText } from "../dom";
 import { formatCount } from "../format";
 import { watchHealth, type Health } from "../live/health";
+import { sightOf } from "../model/sight";
 import { emptyView, formatView, noFilter } from "../view";
 import { showFlapping } from "./flapping";
 
 interface FleetFigure {
   word: string;
   title: string;
+  /** For a key that sees those objects alone that are in the view. */
+  inView?: { word: string; title: string };
   href: string;
   /** Instead of a new page. */
   here?: (app: App) => void;
@@ -25,27 +28,29 @@ const figures: FleetFigure[] = [
   {
     word: "objects",
     title: "Objects known. Show all of them",
+    inView: { word: "in view", title: "Objects in this part of the map. Show all of them" },
     href: ".",
     here: (app) => {
       app.setFilter({ fleet: "", states: [], text: "" });
       app.map.value?.fit();
     },
-    count: (app) => app.stats.value?.objects ?? null,
+    count: (app) => (sightOf(app.grant.value).objects ? (app.stats.value?.objects ?? null) : null),
     bad: false,
   },
   {
     word: "silent",
     title: "Objects that have stopped reporting. Show these only",
+    inView: { word: "silent", title: "Objects in this part of the map that have stopped reporting. Show these only" },
     href: `./${silentView}`,
     here: (app) => app.setFilter({ ...noFilter, states: ["silent"] }),
-    count: (app) => app.stats.value?.silent ?? null,
+    count: (app) => (sightOf(app.grant.value).objects ? (app.stats.value?.silent ?? null) : null),
     bad: true,
   },
   {
     word: "late",
     title: "Positions of the last minute that were older than their object's last one. See the doors they came through",
     href: "./devices",
-    count: (app) => app.stats.value?.late ?? null,
+    count: (app) => (sightOf(app.grant.value).everything ? (app.stats.value?.late ?? null) : null),
     bad: true,
   },
   {
@@ -75,13 +80,18 @@ export function createFleetFigures(app: App): HTMLElement {
       event.preventDefault();
       here(app);
     };
-    const link = h("a", { href, title, onclick }, value, " ", h("span", {}, word));
-    return { figure, value, link };
+    const name = h("span", {}, word);
+    const link = h("a", { href, title, onclick }, value, " ", name);
+    return { figure, value, name, link };
   });
   const health = watchHealth();
   const show = (): void => {
-    for (const { figure, value, link } of rows) {
+    const { everything } = sightOf(app.grant.value);
+    for (const { figure, value, name, link } of rows) {
       const count = figure.count(app, health.value);
+      const told = (everything ? undefined : figure.inView) ?? figure;
+      setText(name, told.word);
+      link.title = told.title;
       link.hidden = count === null;
       if (count === null) continue;
       setText(value, formatCount(count));
@@ -89,6 +99,7 @@ export function createFleetFigures(app: App): HTMLElement {
     }
   };
   app.stats.bind(show);
+  app.grant.watch(show);
   health.watch(show);
   return h("nav", { class: "fleet", "aria-label": "Fleet" }, ...rows.map(({ link }) => link));
 }
