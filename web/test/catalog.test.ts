@@ -59,3 +59,58 @@ describe("Catalog", () => {
     vi.useRealTimers();
   });
 });
+
+describe("what could not be loaded", () => {
+  it("is loaded again, ever less often, and then there is no error", async () => {
+    vi.useFakeTimers();
+    const asked: number[] = [];
+    let status = 503;
+    vi.stubGlobal("document", { baseURI: "http://localhost/" });
+    vi.stubGlobal("window", globalThis);
+    vi.stubGlobal("fetch", (url: string) => {
+      const { pathname } = new URL(url);
+      if (pathname.endsWith("/broken")) asked.push(Date.now());
+      if (pathname.endsWith("/broken") && status !== 200) return Promise.resolve(Response.json({ detail: "busy" }, { status }));
+      return Promise.resolve(Response.json(pathname === "/v1/sets" ? { sets: [info("broken", 1), info("good", 1)] } : { type: "FeatureCollection", features: [] }));
+    });
+    const { Catalog } = await import("../src/model/catalog");
+    const catalog = new Catalog();
+    await catalog.load();
+    expect([[...catalog.sets.value.keys()], catalog.error.value]).toEqual([["good"], "The set broken could not be loaded: busy"]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.length).toBeLessThan(15);
+    expect(catalog.error.value).toContain("broken");
+    status = 200;
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect([catalog.sets.value.has("broken"), catalog.error.value]).toEqual([true, ""]);
+    const { length } = asked;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked.length).toBe(length);
+    vi.useRealTimers();
+  });
+
+  it("is not loaded again where this key may not see it, or where it is gone", async () => {
+    vi.useFakeTimers();
+    let [asked, list] = [0, 503];
+    vi.stubGlobal("document", { baseURI: "http://localhost/" });
+    vi.stubGlobal("window", globalThis);
+    vi.stubGlobal("fetch", (url: string) => {
+      asked++;
+      if (!url.endsWith("/v1/sets")) return Promise.resolve(Response.json({ detail: "no" }, { status: url.endsWith("/secret") ? 403 : 503 }));
+      return Promise.resolve(list === 200 ? Response.json({ sets: [info("secret", 1), info("brief", 1)] }) : Response.json({ detail: "busy" }, { status: list }));
+    });
+    const { Catalog } = await import("../src/model/catalog");
+    const catalog = new Catalog();
+    await catalog.load();
+    expect(catalog.error.value).toBe("The sets could not be loaded: busy");
+    list = 200;
+    await vi.advanceTimersByTimeAsync(600);
+    expect(catalog.infos.value.length).toBe(2);
+    await catalog.apply([info("secret", 1)]);
+    const before = asked;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([asked, catalog.error.value]).toEqual([before, "The set secret could not be loaded: no"]);
+    vi.useRealTimers();
+  });
+});

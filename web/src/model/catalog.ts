@@ -1,7 +1,8 @@
-// Catalog: loads the sets and keeps them current; a set is loaded again when its generation has changed. Of a large set only
-// the requested fences are fetched.
+// Catalog: loads the sets and keeps them current; a set is loaded again when its generation has changed, and after a failure.
+// Of a large set only the requested fences are fetched.
 
-import { fetchFence, fetchSet, fetchSets, type Properties, type SetInfo } from "../api";
+import { ApiError, fetchFence, fetchSet, fetchSets, type Properties, type SetInfo } from "../api";
+import { backoffMs } from "../live/backoff";
 import { Signal } from "../signal";
 import { LargeSet } from "./largeset";
 import { boundsOf, buildSet, isLarge, nameAlone, type FenceInfo, type FenceName, type FenceSet } from "./sets";
@@ -9,13 +10,25 @@ import { boundsOf, buildSet, isLarge, nameAlone, type FenceInfo, type FenceName,
 /** A large set that changes all the time is redrawn at most this often: the server has to work for it too. */
 const redrawEveryMs = 3_000;
 
+/** A failure to load something. */
+interface Failure {
+  text: string;
+  /** In a row. */
+  times: number;
+  /** The timer of the next attempt. */
+  again?: number;
+}
+
+/** The key of the list of sets among failures: no set has this name. */
+const list = "";
+
 export class Catalog {
   /** What the server has, whether its fences have been loaded yet or not. */
   readonly infos = new Signal<readonly SetInfo[]>([]);
   readonly sets = new Signal<ReadonlyMap<string, FenceSet>>(new Map());
   /** Whether infos has come from the server yet. */
   readonly listed = new Signal(false);
-  /** The last failure to load something, "" if all is well. */
+  /** The last failure to load something that has not been loaded since, "" if all is well. */
   readonly error = new Signal("");
   readonly #colours = new Map<string, number>();
   readonly #loading = new Map<string, number>();
@@ -23,6 +36,8 @@ export class Catalog {
   /** Of large sets: when they were drawn, and which of them wait to be redrawn. */
   readonly #redrawn = new Map<string, number>();
   readonly #waiting = new Map<string, number>();
+  /** By names of sets. */
+  readonly #failures = new Map<string, Failure>();
   #loads = 0;
 
   /** Requests everything again: after a restart of the server its generations say nothing about what is here. */
@@ -31,7 +46,7 @@ export class Catalog {
       this.#loads++;
       await this.apply(await fetchSets(), true);
     } catch (error) {
-      this.error.set(`The sets could not be loaded: ${message(error)}`);
+      this.#failed(list, `The sets could not be loaded: ${message(error)}`, error, () => this.load());
     }
   }
 
@@ -43,6 +58,9 @@ export class Catalog {
       if (!this.#colours.has(name)) this.#colours.set(name, this.#colours.size);
     }
     const names = new Set(infos.map(({ name }) => name));
+    // A list that was told is none that was asked for: it says nothing about what is here.
+    if (reload) this.#loaded(list);
+    for (const name of this.#failures.keys()) if (name !== list && !names.has(name)) this.#loaded(name);
     if ([...this.sets.value.keys()].some((name) => !names.has(name))) {
       this.sets.update((sets) => new Map([...sets].filter(([name]) => names.has(name))));
     }
@@ -80,9 +98,10 @@ export class Catalog {
       } else {
         set.missing.add(key);
       }
+      this.#loaded(set.info.name);
       this.sets.update((sets) => new Map(sets));
     } catch (error) {
-      this.error.set(`The fence ${key} of ${set.info.name} could not be loaded: ${message(error)}`);
+      this.#failed(set.info.name, `The fence ${key} of ${set.info.name} could not be loaded: ${message(error)}`, error);
     }
   }
 
@@ -118,6 +137,7 @@ export class Catalog {
     }
     this.#loading.delete(name); // an answer on its way is out of date
     this.#redrawn.set(name, performance.now());
+    this.#loaded(name);
     this.sets.update((sets) => new Map(sets).set(name, next));
   }
 
@@ -128,17 +148,41 @@ export class Catalog {
     this.#loading.set(name, generation);
     try {
       const fetched = await fetchSet(name, present && typeof present.drawn !== "string" ? this.#tags.get(name) : "");
-      if (this.#loading.get(name) !== generation || !fetched) return; // a newer one is on its way, or nothing is new
+      if (this.#loading.get(name) !== generation) return; // a newer one is on its way
+      if (!fetched) return this.#loaded(name); // nothing is new
       if (!this.infos.value.some((present) => present.name === name)) return; // removed meanwhile
       const built = buildSet(info, this.colour(name), fetched.doc);
       this.#tags.set(name, fetched.tag);
       this.sets.update((sets) => new Map(sets).set(name, built));
-      this.error.set("");
+      this.#loaded(name);
     } catch (error) {
-      this.error.set(`The set ${name} could not be loaded: ${message(error)}`);
+      if (!this.infos.value.some((present) => present.name === name)) return;
+      this.#failed(name, `The set ${name} could not be loaded: ${message(error)}`, error, async () => {
+        const last = this.infos.value.find((now) => now.name === name);
+        if (last && !isLarge(last)) await this.#fetch(last, reload);
+      });
     } finally {
       if (this.#loading.get(name) === generation) this.#loading.delete(name);
     }
+  }
+
+  /** Notes a failure to load what has a name, and loads it again later, unless the server says that this key may not see it. */
+  #failed(name: string, text: string, error: unknown, again?: () => Promise<void>): void {
+    const before = this.#failures.get(name);
+    clearTimeout(before?.again);
+    const failure: Failure = { text, times: (before?.times ?? 0) + 1 };
+    this.#failures.delete(name); // it becomes the last one
+    this.#failures.set(name, failure);
+    const refused = error instanceof ApiError && (error.status === 401 || error.status === 403);
+    if (again && !refused) failure.again = window.setTimeout(() => void again(), backoffMs(failure.times - 1));
+    this.error.set(text);
+  }
+
+  /** What has a name has been loaded, or is gone. */
+  #loaded(name: string): void {
+    clearTimeout(this.#failures.get(name)?.again);
+    this.#failures.delete(name);
+    this.error.set([...this.#failures.values()].at(-1)?.text ?? "");
   }
 }
 
