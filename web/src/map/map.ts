@@ -134,6 +134,8 @@ class MapView implements MapActions {
       this.#labels.placeSoon();
       this.#sendViewSoon();
     });
+    // The end of a zoom by the wheel does not say that it was one.
+    this.#map.on("wheel", () => (this.#placed = true));
     this.#map.on("moveend", ({ originalEvent }) => {
       if (originalEvent) this.#placed = true; // by hand
       const { lng: lon, lat } = this.#map.getCenter();
