@@ -126,7 +126,7 @@ func TestBrowserSessions(t *testing.T) {
 }
 
 // A page that was left open asks on with the session of a key that has ended. That is no guess, and
-// pauses nobody at its address.
+// other clients at its address are not paused.
 func TestEndedSessionIsNoGuess(t *testing.T) {
 	ring, err := keyring.Open(nil)
 	must(t, err)
