@@ -40,7 +40,7 @@ type message struct {
 	subject, reply []byte
 	header, data   []byte
 	shared         bool // header and data are immutable; else borrowed from a read buffer
-	status         bool // the broker's own answer: it counts nowhere, and is not dropped once it waits
+	status         bool // the broker's own answer: no message is counted, and it stays once it waits
 
 	// exact is "[reply ]sizes\r\n", header, data and "\r\n" in one piece as they
 	// came, if that is how they go out; else empty.

@@ -293,7 +293,7 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 
 // frameSize returns the size of the frame that b begins with; line is a message's first line and
 // payload the bytes that it counts for. line is nil for other frames, of which the broker's own
-// answer to a request is one.
+// answer to a request is one: a status without data.
 func frameSize(b []byte) (size, payload int, line []byte) {
 	end := bytes.Index(b, lineEnd) + len(lineEnd)
 	if b[0] != 'M' && b[0] != 'H' {
@@ -302,7 +302,7 @@ func frameSize(b []byte) (size, payload int, line []byte) {
 	line = b[:end-len(crlf)]
 	payload, _ = protocol.ParseSize(line[bytes.LastIndexByte(line, ' ')+1:])
 	size = end + payload + len(crlf)
-	if b[0] == 'H' && bytes.HasPrefix(b[end:size], []byte(statusBegin)) {
+	if b[0] == 'H' && bytes.HasPrefix(b[end:size], []byte(statusBegin)) && bytes.HasSuffix(b[end:size], []byte("\r\n\r\n\r\n")) {
 		return size, 0, nil
 	}
 	return size, payload, line

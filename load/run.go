@@ -152,7 +152,8 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 		errs    = make([]error, len(r.drivers))
 		clock   = clock{r.plan.begin(ctx)}
 	)
-	if r.result.Began = clock.zero; ctx.Err() != nil { // AfterFunc may take a moment
+	r.result.Began = clock.zero
+	if ctx.Err() != nil { // AfterFunc may take a moment
 		r.halt.Store(true)
 	}
 	if w, ok := r.observer.(Watcher); ok {

@@ -343,7 +343,7 @@ func (i *importer) mark() (m mark, missing bool) {
 		m.set, m.ref = i.sets[at].ID, noFence
 	}
 	m.at, m.since = Millis(i.int()), Millis(i.int())
-	if m.kind == Dwell && m.since == 0 && !m.tried { // of a program that did not remember what was told
+	if m.kind == Dwell && m.since == 0 { // of a program that did not remember what was told
 		m.since = m.at - 1
 	}
 	return m, missing

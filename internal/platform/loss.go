@@ -95,7 +95,10 @@ func (p *Platform) mend(cfg ingest.Config, dir string, l *loss, damage []journal
 		return err
 	}
 	sets := map[string]error{}
-	cfg.Journal, cfg.Runs = j, nil
+	cfg.Journal = j
+	if cfg.Runs, err = events.RunsOf(j); err != nil {
+		cfg.Runs = nil // they are lost too
+	}
 	if cfg.Fences, err = views.Open(views.Options{
 		Catalog: &fence.Catalog{}, Fences: p.fenceOptions(), Journal: j, Lost: func(set string, err error) { sets[set] = err },
 	}); err != nil {

@@ -84,7 +84,8 @@ func (p *Platform) apply(ctx context.Context, r *Reread) error {
 }
 
 // Taken returns the options of a platform that goes on where this one has ended: with what it has
-// taken over of the configuration file since its start.
+// taken over of the configuration file since its start. The tunnel follows its file by itself, and
+// reads it once more.
 func (p *Platform) Taken() Options {
 	o, cfg := p.opts, *p.opts.Config
 	if o.Config = &cfg; p.tunnel != nil {

@@ -271,13 +271,20 @@ func (c *Client) Connected(ctx context.Context, conn *wire.Conn) {
 		defer c.mu.Unlock()
 		delete(c.conns, conn)
 	})
-	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
-		missing = c.bind(ctx, conn, missing)
-		if len(missing) == 0 {
-			break
+	c.keepBinding(ctx, conn, missing)
+}
+
+// keepBinding asks for the tunnels with these ids until none of them is refused, or the connection
+// or ctx has ended.
+func (c *Client) keepBinding(ctx context.Context, conn *wire.Conn, ids []uint16) {
+	for wait := minRetry; len(ids) > 0; wait = min(2*wait, maxRetry) {
+		if ids = c.bind(ctx, conn, ids); len(ids) == 0 {
+			return
 		}
 		select {
 		case <-time.After(wait/2 + rand.N(wait/2)):
+		case <-conn.Done():
+			return
 		case <-ctx.Done():
 			return
 		}
@@ -341,7 +348,7 @@ func (c *Client) bind(ctx context.Context, conn *wire.Conn, ids []uint16) (missi
 				missing = append(missing, id)
 			}
 			if !c.note(id, target, b) && b.Err == nil {
-				c.letGo(conn, id)
+				missing = append(missing, c.letGo(conn, id)...)
 			}
 		}
 	}

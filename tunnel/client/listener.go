@@ -53,7 +53,10 @@ func (c *Client) Listen(ctx context.Context, t Tunnel) (net.Listener, error) {
 		return nil, err
 	}
 	for _, conn := range c.connections() {
-		c.bind(ctx, conn, []uint16{l.id})
+		missing := c.bind(ctx, conn, []uint16{l.id})
+		if c.of(l.id) != target && len(missing) > 0 { // of another listener, see letGo
+			go c.keepBinding(context.WithoutCancel(ctx), conn, missing)
+		}
 	}
 	select {
 	case b := <-l.told:
@@ -126,12 +129,12 @@ func unbind(ctx context.Context, conn *wire.Conn, id uint16) {
 }
 
 // letGo unbinds a tunnel that was bound after its listener had been closed. The id may have come to
-// mean another tunnel, which is bound again.
-func (c *Client) letGo(conn *wire.Conn, id uint16) {
+// mean another tunnel, which is bound again, and returned if that is refused.
+func (c *Client) letGo(conn *wire.Conn, id uint16) (missing []uint16) {
 	ctx, cancel := context.WithTimeout(context.Background(), unbindTime)
 	defer cancel()
 	unbind(ctx, conn, id)
-	c.bind(ctx, conn, []uint16{id})
+	return c.bind(ctx, conn, []uint16{id})
 }
 
 // Addr is where visitors find it.

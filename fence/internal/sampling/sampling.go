@@ -4,7 +4,7 @@ package sampling
 import "testing"
 
 // Sequential skips a test of one goroutine under the race detector, which finds nothing in it and
-// makes geometry many times slower. make check runs these tests once more, without the detector.
+// makes geometry many times slower. A step of make check runs these tests without the detector.
 func Sequential(tb testing.TB) {
 	tb.Helper()
 	if race {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -40,24 +41,29 @@ func (c *clock) now() time.Time {
 	return time.Now()
 }
 
-// begin looks at the clock of the servers until they have answered once.
+// begin looks at the clock of the servers until they have answered once. The error wraps ErrClock,
+// unless ctx has ended.
 func (c *clock) begin(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, clockPatience)
+	bounded, cancel := context.WithTimeout(ctx, clockPatience)
 	defer cancel()
 	for {
-		if c.look(ctx); c.last.Load() != nil {
+		err := c.look(bounded)
+		if err == nil {
 			return nil
 		}
 		select {
 		case <-time.After(clockTimeout / 10):
 		case <-ctx.Done():
-			return errClock
+			return context.Cause(ctx)
+		case <-bounded.Done():
+			return fmt.Errorf("%w: %w", ErrClock, err)
 		}
 	}
 }
 
-// errClock: positions would get the time of this node, which may be wrong.
-var errClock = errors.New("the servers of the cluster do not tell their time: is there a leader of the stream?")
+// ErrClock is the end of a start for which the time of records would be that of this node, which
+// may be wrong.
+var ErrClock = errors.New("the servers of the cluster do not tell their time: is there a leader of the stream?")
 
 // follow looks at the clock of the servers until ctx ends.
 func (c *clock) follow(ctx context.Context) {
@@ -66,7 +72,7 @@ func (c *clock) follow(ctx context.Context) {
 	for {
 		select {
 		case <-ticker.C:
-			c.look(ctx)
+			_ = c.look(ctx) // the last reading holds
 		case <-ctx.Done():
 			return
 		}
@@ -75,18 +81,18 @@ func (c *clock) follow(ctx context.Context) {
 
 // look measures once. A difference within the error of the measurement changes nothing, and without
 // an answer the last one holds.
-func (c *clock) look(ctx context.Context) {
+func (c *clock) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()
 	ahead, within, err := c.measure(ctx)
 	if err != nil {
-		return
+		return err
 	}
 	own := time.Now()
 	servers := own.Round(0).Add(ahead)
 	if servers.Sub(c.now()).Abs() <= within {
 		if c.last.Load() != nil {
-			return
+			return nil
 		}
 		servers = own.Round(0)
 	}
@@ -96,6 +102,7 @@ func (c *clock) look(ctx context.Context) {
 		c.logger.Warn("this node's clock differs from that of the cluster's servers, whose time holds for positions and records", "servers_ahead", ahead.Round(time.Millisecond))
 	}
 	c.apart = apart
+	return nil
 }
 
 // Now returns the time by the clock of the server that leads the log.

@@ -47,7 +47,7 @@ type feed[T any] struct {
 
 	mu    sync.Mutex
 	queue []fed[T] // by ascending numbers, with gaps
-	size  int      // of all items
+	size  int      // of the room for all items
 	free  []T      // memory for one fed
 }
 
@@ -56,6 +56,7 @@ type fed[T any] struct {
 	from, next uint64
 	at         track.Millis
 	items      []T
+	room       int // for items
 }
 
 // push adds up to n items, which fill appends, or leaves them out if there is no room for n.
@@ -69,9 +70,8 @@ func (f *feed[T]) push(from, next uint64, at track.Millis, n int, fill func([]T)
 	if f.free = nil; cap(to) < n {
 		to = make([]T, 0, n)
 	}
-	items := fill(to[:0])
-	f.queue = append(f.queue, fed[T]{from, next, at, items})
-	f.size += len(items)
+	f.queue = append(f.queue, fed[T]{from, next, at, fill(to[:0]), n})
+	f.size += n
 }
 
 // pop returns what begins with a number. If that was left out, it returns false and the first later
@@ -88,7 +88,7 @@ func (f *feed[T]) pop(from uint64) (found fed[T], until uint64, ok bool) {
 		if f.queue = f.queue[1:]; len(f.queue) == 0 {
 			f.queue = nil
 		}
-		f.size -= len(found.items)
+		f.size -= found.room
 		if found.from == from {
 			return found, 0, true
 		}

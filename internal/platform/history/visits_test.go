@@ -35,9 +35,16 @@ func TestEventsOfVisits(t *testing.T) {
 	}
 }
 
-// Events of no visit take no room of the feed.
+// Events of no visit take room of the feed until they are taken, and no longer.
 func TestFeedOfOtherEvents(t *testing.T) {
 	f := feed[Visit]{bound: 10}
+	for n := range uint64(100) {
+		f.push(n, n+1, 0, 1, func(to []Visit) []Visit { return to })
+	}
+	if len(f.queue) != f.bound {
+		t.Errorf("%d pieces wait", len(f.queue))
+	}
+	f = feed[Visit]{bound: 10}
 	for n := range uint64(100) {
 		f.push(n, n+1, 0, 1, func(to []Visit) []Visit { return to })
 		if _, _, ok := f.pop(n); !ok {

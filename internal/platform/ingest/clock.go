@@ -13,7 +13,7 @@ const maxStep = time.Minute
 
 // clock is the time of the fold. It never goes back, and follows the system's clock: small steps at
 // once. A step of more than maxStep would end every silence or none, so time goes on without it,
-// and then nears the system's clock slowly: twice or half as fast as that.
+// and then runs at twice or half the speed of the system's clock until the two agree.
 type clock struct {
 	system func() (wall time.Time, passed time.Duration) // passed by the monotonic clock
 	logger *slog.Logger

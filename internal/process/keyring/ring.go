@@ -147,8 +147,9 @@ func (r *Ring) look() {
 	}
 }
 
-// judge does so for entries that are not published yet, and has the ring look again in time. It
-// reports whether a key has expired or is valid again. The caller holds mu, or has made the ring.
+// judge ends the grants of entries that have expired, replaces those of entries that are valid
+// again, and sets the time of the next look. It reports whether there are any. The entries are not
+// published yet. The caller holds mu, or has made the ring.
 func (r *Ring) judge(keys map[string]*entry) (changed bool) {
 	now, again, ends := r.clock(), lookEvery, false
 	for name, e := range keys {
