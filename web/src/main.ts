@@ -9,7 +9,7 @@ import "./style/map.css";
 import "./style/nav.css";
 import "./style/past.css";
 import type { Events, LiveMessage } from "./api";
-import { isFenceEvent } from "./api";
+import { endRequests, isFenceEvent } from "./api";
 import { App } from "./app";
 import { learnGrant, startDrawing } from "./draw/start";
 import { exposeState } from "./hook";
@@ -141,6 +141,7 @@ function start(): void {
   exposeState(app);
   app.connection.open();
   app.connection.link.watch((link, before) => {
+    if (link.state === "ended") endRequests();
     if (link.state !== "live" || before.state !== "lost") return;
     // A restarted server may have other sets, and a key that was changed has other limits.
     void app.catalog.load();

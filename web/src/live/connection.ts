@@ -1,5 +1,5 @@
-// Connection: the one WebSocket of the page. It reconnects until the session has ended, resumes the events by cursor and tells the server
-// which part of the map is in view. It holds no picture: it hands the messages to its listener.
+// Connection: the one WebSocket of the page. It reconnects until the session has ended, resumes the events by cursor and
+// tells the server which part of the map is in view. It holds no picture: it hands the messages to its listener.
 
 import { liveURL, type LiveMessage, type LiveRequest } from "../api";
 import { Signal } from "../signal";

@@ -1,7 +1,7 @@
 // Health: what the platform's doctor says in short, for an administrator: asked for now and then, never of a server that
 // would refuse it.
 
-import { apiURL } from "../api";
+import { apiURL, json, request } from "../api";
 import { Signal } from "../signal";
 
 /** The part of GET /v1/doctor's summary that the bar shows. */
@@ -50,7 +50,5 @@ export async function fetchItems(check: string): Promise<HealthItem[]> {
 }
 
 async function get<T>(path: string, query: Record<string, string> = {}): Promise<T> {
-  const answer = await fetch(apiURL(path, query));
-  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-  return (await answer.json()) as T;
+  return json<T>(request(apiURL(path, query)));
 }

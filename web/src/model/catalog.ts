@@ -101,7 +101,9 @@ export class Catalog {
       this.#loaded(set.info.name);
       this.sets.update((sets) => new Map(sets));
     } catch (error) {
-      this.#failed(set.info.name, `The fence ${key} of ${set.info.name} could not be loaded: ${message(error)}`, error);
+      this.#failed(set.info.name, `The fence ${key} of ${set.info.name} could not be loaded: ${message(error)}`, error, () => {
+        this.meet(set.info.name, key);
+      });
     }
   }
 
@@ -156,6 +158,7 @@ export class Catalog {
       this.sets.update((sets) => new Map(sets).set(name, built));
       this.#loaded(name);
     } catch (error) {
+      if (this.#loading.get(name) !== generation) return; // as above
       if (!this.infos.value.some((present) => present.name === name)) return;
       this.#failed(name, `The set ${name} could not be loaded: ${message(error)}`, error, async () => {
         const last = this.infos.value.find((now) => now.name === name);
@@ -167,7 +170,7 @@ export class Catalog {
   }
 
   /** Notes a failure to load what has a name, and loads it again later, unless the server says that this key may not see it. */
-  #failed(name: string, text: string, error: unknown, again?: () => Promise<void>): void {
+  #failed(name: string, text: string, error: unknown, again?: () => unknown): void {
     const before = this.#failures.get(name);
     clearTimeout(before?.again);
     const failure: Failure = { text, times: (before?.times ?? 0) + 1 };

@@ -120,7 +120,8 @@ func (s *source) document(yield func(Fix, error) bool) {
 // long is document for a FeatureCollection, and else lines, of which the first is a long one.
 func (s *source) long(yield func(Fix, error) bool) {
 	s.skipBOM()
-	d := &document{source: s, dec: json.NewDecoder(s.in), yield: yield, line: true}
+	first := &lineEnd{Reader: s.in, at: -1}
+	d := &document{source: s, dec: json.NewDecoder(first), yield: yield, line: true}
 	err := d.value()
 	_, bad := errors.AsType[*json.SyntaxError](err)
 	if d.collection || err != nil && !bad {
@@ -133,10 +134,27 @@ func (s *source) long(yield func(Fix, error) bool) {
 		if !yield(Fix{}, &Rejected{d.place(), "malformed JSON: " + err.Error()}) {
 			return
 		}
-		_, _ = s.nextLine() // an error comes again
+		if first.at < 0 || first.at >= d.dec.InputOffset() { // else the decoder has met the next line
+			_, _ = s.nextLine() // an error comes again
+		}
 		number = 2
 	}
 	s.linesFrom(number, yield)
+}
+
+// lineEnd notes where the first line feed is, once it has been read.
+type lineEnd struct {
+	io.Reader
+	read, at int64 // at: its offset; -1: not read yet
+}
+
+func (l *lineEnd) Read(b []byte) (n int, err error) {
+	n, err = l.Reader.Read(b)
+	if i := bytes.IndexByte(b[:n], '\n'); i >= 0 && l.at < 0 {
+		l.at = l.read + int64(i)
+	}
+	l.read += int64(n)
+	return n, err
 }
 
 // document is one read of documents.

@@ -214,6 +214,7 @@ func TestFirstLine(t *testing.T) {
 		"long":         {long + good + good, []string{first, second, third}},
 		"long alone":   {long, []string{first}},
 		"long and bad": {`{"note":"` + pad + `"x}` + "\n" + good, []string{"rejected day:1: " + bad + "'x' after object key:value pair", second}},
+		"long, no end": {`{"note":"` + pad + `"` + "\n" + good + good, []string{"rejected day:1: " + bad + "'{' after object key:value pair", second, third}},
 		"bad later":    {long + "x\n" + good, []string{first, "rejected day:2: " + bad + "'x' looking for beginning of value at byte 1", third}},
 		"bad":          {"{x}\n" + good, []string{"rejected day:1: " + bad + "'x' looking for beginning of object key string at byte 2", second}},
 		"without end":  {`{"id":"a","lon":1` + "\n" + good, []string{"rejected day:1: malformed JSON: unexpected end of JSON input at byte 17", second}},
