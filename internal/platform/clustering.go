@@ -90,16 +90,16 @@ func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	if p.opts.Drained {
 		aside = drainedFor
 	}
-	m.node, err = cluster.Join(ctx, m.ctx, cluster.Options{
+	m.node, err = cluster.Join(m.ctx, cluster.Options{
 		Conn: conn, Log: m.log, Own: nodeJournal{p.journal, p.fileSecrets()}, Prefix: prefixOf(c), Cluster: c.Name, Name: nodeName(c), URL: cmp.Or(c.Advertise, p.ownURL()), Version: p.opts.Version, Logger: p.log,
 		Apply:   func(number uint64, record []byte) error { return p.pipeline.Replicate(number, record) },
 		Changed: p.takeChanged, Lead: p.lead, Unfit: func() string { return p.pipeline.Refusing() }, Aside: aside,
 	})
-	if errors.Is(err, cluster.ErrClock) {
-		return p.cfg.Failure("cluster.url", err)
-	}
 	if err != nil {
 		return err
+	}
+	if err := m.node.AwaitTime(ctx); err != nil {
+		return p.cfg.Failure("cluster.url", err)
 	}
 	m.forward = cluster.NewForwarder(m.ctx, m.node, func() *ingest.Pipeline { return p.pipeline })
 	p.sessionKey = logSecret(m.log.ID)

@@ -41,8 +41,7 @@ func (c *clock) now() time.Time {
 	return time.Now()
 }
 
-// begin looks at the clock of the servers until they have answered once. The error wraps ErrClock,
-// unless ctx has ended.
+// begin looks at the clock of the servers until they have answered once.
 func (c *clock) begin(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, clockPatience)
 	defer cancel()
@@ -104,6 +103,10 @@ func (c *clock) look(ctx context.Context) error {
 	c.apart = apart
 	return nil
 }
+
+// AwaitTime waits until the servers have told their time, which Now needs. The error wraps
+// ErrClock, or is the cause of the end of ctx.
+func (n *Node) AwaitTime(ctx context.Context) error { return n.clock.begin(ctx) }
 
 // Now returns the time by the clock of the server that leads the log.
 func (n *Node) Now() time.Time { return n.clock.now() }

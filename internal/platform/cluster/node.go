@@ -91,15 +91,11 @@ type Node struct {
 	leaving  bool // it makes no claim any more
 }
 
-// Join returns a member that does not run yet, once the servers have told their time: it waits for
-// that until starting ends. Until ctx ends, its journal may write.
-func Join(starting, ctx context.Context, o Options) (*Node, error) {
+// Join returns a member that does not run yet. Until ctx ends, its journal may write.
+func Join(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{o: o, begun: time.Now(), id: nuid.Next(), failed: make(chan error, 1), wanted: make(chan struct{}, 1), soon: make(chan struct{}, 1), caught: make(chan struct{}), role: Starting}
 	n.election = newElection(n.id)
 	n.clock.measure, n.clock.logger = o.Log.Clock, o.Logger
-	if err := n.clock.begin(starting); err != nil {
-		return nil, err
-	}
 	n.journal = NewJournal(ctx, o.Own, o.Log, n.fail)
 	place, err := PlaceOf(o.Own)
 	n.applied.Store(&place)
