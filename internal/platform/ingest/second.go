@@ -199,6 +199,9 @@ func (p *Pipeline) replaceLatches() error {
 
 // encodeTo encodes events, for the place of a partition or behind all of them.
 func (p *Pipeline) encodeTo(place int, list []track.Event) {
+	if len(list) == 0 {
+		return // partitions that are loaded side by side have no events, and the record changes
+	}
 	run := p.cfg.Runs.Of(p.folding.store.number)
 	for i := range list {
 		if !p.folding.store.replaying {

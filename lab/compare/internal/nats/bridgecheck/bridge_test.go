@@ -154,8 +154,8 @@ func TestTwoBusesAtOneServer(t *testing.T) {
 // Two buses at different servers of a cluster, which count as one.
 func TestTwoBusesAtACluster(t *testing.T) {
 	c := servers.Start(t, 3)
-	there, a, b := c.Connect(), newSite(t), newSite(t)
 	urls := c.URLs()
+	there, a, b := connect(t, urls[0]), newSite(t), newSite(t)
 	a.bridge(urls[0], there, []string{"x.>"}, []string{"x.>"})
 	b.bridge(urls[1], there, []string{"x.>"}, []string{"x.>"})
 	eachOnce(t, []*nats.Conn{there, a.client(), b.client()}, 4*loopMessages, a, b)
@@ -164,8 +164,8 @@ func TestTwoBusesAtACluster(t *testing.T) {
 // A bus that imports from one server of a cluster what it exports to another one.
 func TestOneBusAtTwoServers(t *testing.T) {
 	c := servers.Start(t, 3)
-	// The first server tells the second one of x.> before of the probes: no message is lost between
-	// them.
+	// The first server has told the second one of x.> before the probes of a bridge pass, so no message
+	// is lost between the two.
 	there, here := connect(t, c.URLs()[0]), newSite(t)
 	here.bridge(c.URLs()[0], there, []string{"x.>"}, nil)
 	here.bridge(c.URLs()[1], there, nil, []string{"x.>"})

@@ -67,8 +67,8 @@ func (s *site) bridge(urls string, probe *nats.Conn, imports, exports []string) 
 	s.t.Helper()
 	name := fmt.Sprintf("b%d", len(s.list))
 	s.list = append(s.list, bridge.Config{
-		Name: name, URLs: strings.Split(urls, ","), Import: append([]string{"probe.in." + name + ".*"}, imports...),
-		Export: append([]string{"probe.out." + name + ".*"}, exports...), MaxPending: bridge.DefaultPending,
+		Name: name, URLs: strings.Split(urls, ","), Import: append(slices.Clone(imports), "probe.in."+name+".*"),
+		Export: append(slices.Clone(exports), "probe.out."+name+".*"), MaxPending: bridge.DefaultPending,
 	})
 	ok(s.t, s.set.Apply(s.list, nil))
 	s.awaitPassing(len(s.list)-1, probe)
