@@ -24,6 +24,7 @@ import (
 // Without the environment a few buses drive for some hours. PADDOCK_NYC_TRACK is the number of
 // buses that drive for a whole day.
 func TestDayOfBuses(t *testing.T) {
+	sampling.Sequential(t)
 	if _, err := os.Stat(cityDir); err != nil {
 		t.Skipf("the NYC data is absent: %v", err)
 	}

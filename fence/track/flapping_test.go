@@ -82,6 +82,7 @@ func atPlace(id string, seconds float64, p geometry.Point) *track.Position {
 // A vehicle that is parked on a border does not enter and leave all day under steady, whatever
 // the rate of its fixes and the size of the fences. Under raw it does.
 func TestParkedVehiclesDoNotFlap(t *testing.T) {
+	sampling.Sequential(t)
 	for _, c := range []struct {
 		every    float64 // seconds
 		vehicles int

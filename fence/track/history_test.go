@@ -467,6 +467,7 @@ func number(t *testing.T, name string, otherwise int) int {
 // are replaced now and then by others with the exported state. After each step every field of
 // every event is as the oracle says.
 func TestAgainstTheOracle(t *testing.T) {
+	sampling.Sequential(t)
 	histories, steps := number(t, "PADDOCK_HISTORIES", 200), number(t, "PADDOCK_STEPS", 1000)
 	if os.Getenv("PADDOCK_HISTORIES") == "" {
 		histories /= sampling.Slowdown

@@ -44,6 +44,7 @@ func (v *visits) add(t *testing.T, e *track.Event) {
 // New policies and fences come before the work that is due. Even then an object enters and leaves
 // a fence in turn, no visit ends before it began, and the number of shards changes nothing.
 func TestVisitsOfAbruptHistories(t *testing.T) {
+	sampling.Sequential(t)
 	for seed := range uint64(60 / sampling.Slowdown) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
