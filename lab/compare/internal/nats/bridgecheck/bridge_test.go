@@ -164,8 +164,8 @@ func TestTwoBusesAtACluster(t *testing.T) {
 // A bus that imports from one server of a cluster what it exports to another one.
 func TestOneBusAtTwoServers(t *testing.T) {
 	c := servers.Start(t, 3)
-	// The first server has told the second one of x.> before the probes of a bridge pass, so no message
-	// is lost between the two.
+	// The first server has told the second one of x.> before the probes of a bridge pass, so no
+	// message is lost between the two.
 	there, here := connect(t, c.URLs()[0]), newSite(t)
 	here.bridge(c.URLs()[0], there, []string{"x.>"}, nil)
 	here.bridge(c.URLs()[1], there, nil, []string{"x.>"})
