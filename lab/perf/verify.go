@@ -223,8 +223,11 @@ func (w *worker) readAnswers(s *wire.Stream, id bodyID, size, messages int) (err
 			return err
 		}
 	}
-	if b, err := s.ReadMsg(w.answer[:0]); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: %d bytes (%v) behind the last answer", errBody, len(b), err)
+	switch b, err := s.ReadMsg(w.answer[:0]); {
+	case err == nil:
+		return fmt.Errorf("%w: %d bytes behind the last answer", errBody, len(b))
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("the end behind the last answer: %w", err)
 	}
 	return nil
 }
