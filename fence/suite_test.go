@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"paddock/fence"
-	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 	"paddock/fence/internal/sampling"
 )
@@ -49,19 +48,7 @@ func TestLookUpsDoNotAllocate(t *testing.T) {
 
 func newSet(t testing.TB, kind fence.Kind, areas ...geometry.MultiPolygon) *fence.Set {
 	t.Helper()
-	s, err := fence.NewSet("test", fence.Options{Kind: kind})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Settle)
-	c := &geojson.Collection{}
-	for _, a := range areas {
-		c.Fences = append(c.Fences, fence.Fence{Geometry: a})
-	}
-	if _, err := s.Replace(c); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return newSetOf(t, fence.Options{Kind: kind}, areas...)
 }
 
 // wantRefs asks the oracle for every fence of the snapshot.

@@ -99,7 +99,7 @@ var mutations = []mutation{
 	{"dwelling is told once", "detect.go", "mk.at, mk.since = never, at", "mk.at, mk.since = at+1000, at"},
 	{"dwelling is told again", "detect.go", "mk.at = at + every", "mk.at = at + 2*every"},
 	{"the last of several thresholds", "detect.go", "at = lastThreshold(r, at, now)", ""},
-	{"a changed rule judges visits anew", "emit.go", "		s.redate(o)\n", ""},
+	{"a changed rule holds for visits that go on", "emit.go", "		s.redate(o)\n", ""},
 	{"what was told is not told again", "detect.go", "case at > told:", "case at >= 0:"},
 	{"another rule leaves the marks", "marks.go", " && !was.Equal(r)", ""},
 	{"a dwell comes before the exit", "emit.go", "if ch.kind == Dwell && ch.member < 0 {", "if false {"},

@@ -271,8 +271,8 @@ func (obj *oracleObject) dwell(r *oracleRule, f oracleFence, v visit, now track.
 	return []happening{{kind: track.Dwell, reason: reason, name: name, rule: r.ID, at: at, since: v.since, inVisit: true, order: orderOf(f)}}
 }
 
-// redate judges visits anew by the rules about their length that have changed. No time comes again
-// that is not after those told.
+// redate applies the changed rules about the length of visits to visits that go on. The next time
+// is later than the last one that was told.
 func (o *oracle) redate(obj *oracleObject, rules *[]oracleRule, at track.Millis) {
 	for key, m := range obj.marks {
 		find := func(all *[]oracleRule) *oracleRule {

@@ -82,7 +82,7 @@ func TestTheWayToATableDoesNotMatter(t *testing.T) {
 			now += 1000
 			var other *rule.Table
 			switch r.IntN(8) {
-			case 0: // read anew
+			case 0: // of the rules alone
 				other = tableOf(t, all)
 			case 1: // from the new rules to those before, and back
 				other = storedRules(table)

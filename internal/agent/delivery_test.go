@@ -176,15 +176,21 @@ func TestPlatformIsKilled(t *testing.T) {
 	sequence(t, p.await(300), 300)
 }
 
-// Two agents with copies of one buffer share a session, so the platform mistakes positions of each
-// for the other's. Both agents notice, and no position is lost.
-func TestACopiedBufferLosesNothing(t *testing.T) {
-	p := newPlatform(t)
-	first := t.TempDir()
-	a := start(t, p.settings(first, ""))
+// delivered returns a platform that has the 50 records of an agent's buffer.
+func delivered(t *testing.T) (p *platform, a *running, dir string) {
+	t.Helper()
+	p, dir = newPlatform(t), t.TempDir()
+	a = start(t, p.settings(dir, ""))
 	a.post(0, 50)
 	p.await(50)
 	must(t, a.link().WaitAcked(t.Context(), 50))
+	return p, a, dir
+}
+
+// Two agents with copies of one buffer share a session, so the platform mistakes positions of each
+// for the other's. Both agents notice, and no position is lost.
+func TestACopiedBufferLosesNothing(t *testing.T) {
+	p, a, first := delivered(t)
 	second := t.TempDir()
 	must(t, os.CopyFS(second, os.DirFS(first)))
 	must(t, os.Remove(filepath.Join(second, "lock")))
@@ -221,12 +227,7 @@ func TestACopiedBufferLosesNothing(t *testing.T) {
 // An agent that ends between the renewal of its id and the end of what it sends again goes on with
 // that after its next start.
 func TestResendSurvivesARestart(t *testing.T) {
-	p := newPlatform(t)
-	dir := t.TempDir()
-	a := start(t, p.settings(dir, ""))
-	a.post(0, 50)
-	p.await(50)
-	must(t, a.link().WaitAcked(t.Context(), 50))
+	p, a, dir := delivered(t)
 	a.stop()
 	buffer, err := spool.Open(spool.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)

@@ -253,7 +253,7 @@ func TestTableCompare(t *testing.T) {
 			t.Fatal(err)
 		}
 		for way, got := range map[string]string{
-			"puts": describe(put.Compare(table)), "read anew": describe(fresh.Compare(table)),
+			"puts": describe(put.Compare(table)), "of the rules alone": describe(fresh.Compare(table)),
 			"backwards": describe(fresh.Compare(back)), "there and back": describe(far.Compare(table)),
 		} {
 			if got != x.want {

@@ -16,8 +16,12 @@ const (
 
 // audited makes a change of a request with its entry in the audit.
 func (a *API) audited(r *http.Request, action, object string, change func() error) error {
-	g := keyring.From(r.Context())
-	return a.cfg.Audit.Record(audit.Entry{By: g.Name(), From: r.RemoteAddr, Action: action, Object: object}, change)
+	return a.cfg.Audit.Record(entryOf(r, action, object), change)
+}
+
+// entryOf returns the entry of a request's change.
+func entryOf(r *http.Request, action, object string) audit.Entry {
+	return audit.Entry{By: keyring.From(r.Context()).Name(), From: r.RemoteAddr, Action: action, Object: object}
 }
 
 // ChangeSets returns the Change of [gofence.Options], by which fences are added as those of /v1
@@ -27,8 +31,7 @@ func ChangeSets(p *ingest.Pipeline, log *audit.Log) func(r *http.Request, set st
 		if reason := p.Refusing(); reason != "" {
 			return errors.New(reason)
 		}
-		by := keyring.From(r.Context()).Name()
-		return log.Record(audit.Entry{By: by, From: r.RemoteAddr, Action: "fence.add", Object: set}, func() error {
+		return log.Record(entryOf(r, "fence.add", set), func() error {
 			if err := change(); err != nil {
 				return err
 			}

@@ -122,6 +122,15 @@ func submit(t *testing.T, p *Pipeline, b *Batch) {
 	}
 }
 
+// submitNow passes in a position of the object v, in the square, of the present time.
+func submitNow(t *testing.T, p *Pipeline) {
+	t.Helper()
+	q := fix("v", 1)
+	q.Arrived = track.MillisOf(time.Now())
+	q.Time = q.Arrived
+	submit(t, p, &Batch{Positions: []track.Position{q}})
+}
+
 // Each object's events are in the order of its positions, for any doors and any number of
 // concurrent ones.
 func TestOrderPerObject(t *testing.T) {
@@ -486,10 +495,7 @@ func TestTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pub := &published{}
 		p, catalog := newPipeline(t, pub, Config{Track: track.Options{TTL: time.Minute}})
-		q := fix("v", 1)
-		q.Arrived = track.MillisOf(time.Now())
-		q.Time = q.Arrived
-		submit(t, p, &Batch{Positions: []track.Position{q}})
+		submitNow(t, p)
 		addSet(t, catalog, "area", unitSquare("c", 0))
 		time.Sleep(tick)
 		synctest.Wait()
@@ -520,10 +526,7 @@ func TestDueWhileNothingIsStored(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			pub := &published{}
 			p, _ := newPipeline(t, pub, Config{Track: track.Options{TTL: time.Minute}})
-			q := fix("v", 1)
-			q.Arrived = track.MillisOf(time.Now())
-			q.Time = q.Arrived
-			submit(t, p, &Batch{Positions: []track.Position{q}})
+			submitNow(t, p)
 			p.Refuse("the disk is full")
 			time.Sleep(time.Hour)
 			synctest.Wait()
