@@ -83,7 +83,7 @@ export class Motion {
       track.toX = x;
       track.toY = y;
       track.start = now;
-      track.duration = Math.min(longestGlideS, Math.max(shortestGlideS, now - track.changed));
+      track.duration = glides ? Math.min(longestGlideS, Math.max(shortestGlideS, now - track.changed)) : 0;
       track.changed = now;
       this.settled = Math.max(this.settled, now + track.duration);
     }

@@ -145,11 +145,6 @@ export class Overlay {
     return this.#drawn;
   }
 
-  /** Whether an object is on its way between two places. */
-  get gliding(): boolean {
-    return seconds() < this.#motion.settled;
-  }
-
   schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
