@@ -257,11 +257,11 @@ describe("everyone can use it", () => {
           // The pictures are better with some seconds of history in the figures.
           await page.waitForFunction((from) => window.paddock.state().stats.t > from + 15_000, (await state(page)).stats.t);
           const look = async (what) => {
-            for (const colorScheme of ["light", "dark"]) {
+            for (const colorScheme of ["dark", "light"]) {
               const { mapDrawings } = (await state(page)).map;
               await page.emulateMedia({ colorScheme });
-              // The map takes the colours with its next drawings.
-              await page.waitForFunction((before) => window.paddock.state().map.mapDrawings > before + 2, mapDrawings);
+              // The map takes the colours with its next drawing.
+              await page.waitForFunction((before) => window.paddock.state().map.mapDrawings > before, mapDrawings);
               await screenshot(page, [name, what, colorScheme].filter(Boolean).join("-"));
               assert.deepEqual(await accessibilityFindings(page), [], `${what} ${colorScheme}`);
             }

@@ -1,6 +1,7 @@
 // Flashes: a fence lights up once when something enters or leaves it, and fades within about a second.
 //
-// A fade is a few steps of feature-state, all fences of a step together, because each step draws the map again.
+// A fade is a few steps of feature-state, all fences of a step together, because each step draws the map again. A viewer
+// who asks for less motion sees none.
 
 import type { FenceName } from "../model/sets";
 
@@ -10,6 +11,9 @@ export interface FlashTarget {
   /** Whether its fill lights up too. A fence that covers much of the screen must not make it blink: its border will do. */
   fills: boolean;
 }
+
+/** Whether the viewer asks for less motion. */
+export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 type Paint = (target: FlashTarget, kind: string, level: number) => void;
 
@@ -34,6 +38,7 @@ export class Flashes {
   }
 
   add(target: FlashTarget, kind: string): void {
+    if (calm.matches) return;
     const key = `${target.feature} ${target.set}`;
     if (!this.#flashes.has(key) && this.#flashes.size >= maxFlashes) return;
     this.#flashes.set(key, { ...target, kind, step: 0 });

@@ -8,6 +8,7 @@
 import { emptyFrame, type Frame } from "../live/frame";
 import type { TrailPoint } from "../model/trails";
 import type { MapColours, RGB } from "./colours";
+import { calm } from "./flashes";
 import { Pass } from "./gl";
 import { mercatorX, mercatorY } from "./mercator";
 import { floatsPerObject, Motion, type Tint } from "./motion";
@@ -56,7 +57,6 @@ export class Overlay {
   readonly #camera: () => Camera;
   readonly #motion = new Motion();
   readonly #coarse = matchMedia("(pointer: coarse)");
-  readonly #calm = matchMedia("(prefers-reduced-motion: reduce)");
   #passes!: { objects: Pass; rings: Pass; strip: Pass };
   #colours: MapColours;
   #frame: Frame = emptyFrame();
@@ -97,7 +97,7 @@ export class Overlay {
   show(frame: Frame, tint?: Tint): void {
     const camera = this.#camera();
     this.#frame = frame;
-    this.#motion.show(frame, seconds(), !frame.still && !this.#calm.matches && camera.zoom >= glideFromZoom, tint);
+    this.#motion.show(frame, seconds(), !frame.still && !calm.matches && camera.zoom >= glideFromZoom, tint);
     this.#uploaded = false;
     this.schedule();
   }
@@ -107,7 +107,7 @@ export class Overlay {
   }
 
   pulse(lon: number, lat: number, colour: RGB): void {
-    if (this.#calm.matches) return;
+    if (calm.matches) return;
     if (this.#pulses.length >= maxPulses) return;
     this.#pulses.push({ x: mercatorX(lon), y: mercatorY(lat), colour, start: seconds() });
     this.schedule();
