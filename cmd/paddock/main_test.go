@@ -69,7 +69,14 @@ func refuse(ts *testscript.TestScript, neg bool, args []string) {
 type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
-	cache, err := os.MkdirTemp("", "paddock-cache-")
+	user, err := os.UserCacheDir()
+	if err == nil && os.Getenv("GOCACHE") == "" {
+		err = os.Setenv("GOCACHE", filepath.Join(user, "go-build")) // as it is without the cache below
+	}
+	cache := ""
+	if err == nil {
+		cache, err = os.MkdirTemp("", "paddock-cache-")
+	}
 	if err == nil {
 		err = os.Setenv("XDG_CACHE_HOME", cache)
 	}

@@ -57,7 +57,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	s := &eventStream{api: a, log: a.cfg.Log, enc: enc, w: w, rc: http.NewResponseController(w)}
 	if !wait {
-		return s.past(reader, limit)
+		return s.past(r.Context(), reader, limit)
 	}
 	s.begin()
 	if r.Method == http.MethodHead {
@@ -203,15 +203,18 @@ func (s *eventStream) begin() {
 	_ = s.rc.SetReadDeadline(time.Time{}) // of a body, which is not expected here
 }
 
-// past answers with kept events, up to the limit, and the last cursor.
-func (s *eventStream) past(reader *events.Reader, limit int) error {
+// past answers with kept events, up to the limit, and the last cursor. Few of very many may match,
+// so the search ends with the request.
+func (s *eventStream) past(ctx context.Context, reader *events.Reader, limit int) error {
 	l := s.api.memory.Lease()
 	defer l.Release()
-	for limit > 0 && len(s.buf) < maxPast {
-		records, gap := reader.TryNext(make([]events.Record, 0, min(limit, streamBatch)))
-		if len(records) == 0 && gap.Count() == 0 {
-			break
+	for more := true; more && limit > 0 && len(s.buf) < maxPast; {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		var records []events.Record
+		var gap events.Gap
+		records, gap, more = reader.TrySome(make([]events.Record, 0, min(limit, streamBatch)))
 		limit -= len(records)
 		s.encode(records, gap)
 		if err := hold(l, int64(cap(s.buf))); err != nil {

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -271,6 +273,24 @@ func TestPastEvents(t *testing.T) {
 			}
 		}
 		tw.problem(r, 400, detail)
+	}
+}
+
+// A search among many events of which none matches ends with the request.
+func TestPastEndsWithItsRequest(t *testing.T) {
+	tw := newTown(t, options{})
+	tw.swing("v", 2000)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	looked := 0
+	reader := tw.log.ReaderOf(0, func(*events.Record) bool {
+		looked++
+		cancel()
+		return false
+	})
+	s := &eventStream{api: tw.api, log: tw.log, w: httptest.NewRecorder()}
+	if err := s.past(ctx, reader, maxEvents); !errors.Is(err, context.Canceled) || looked > int(tw.log.Latest())/2 {
+		t.Errorf("%v, after %d of %d events", err, looked, tw.log.Latest())
 	}
 }
 
