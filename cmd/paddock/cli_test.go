@@ -55,6 +55,41 @@ func TestEveryCommandIsPresentable(t *testing.T) {
 	})
 }
 
+// The model of a command line has the command that it names, as the whole model has it, and none
+// beside it.
+func TestModelOfOneCommand(t *testing.T) {
+	var visit func(whole *kong.Node, path []string)
+	visit = func(whole *kong.Node, path []string) {
+		parser, _, err := newParser(&console{}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := parser.Model.Node
+		for _, name := range path {
+			if len(n.Children) != 1 || n.Children[0].Name != name {
+				t.Fatalf("%s: %d commands", path, len(n.Children))
+			}
+			n = n.Children[0]
+		}
+		if got, want := flagsOf(n), flagsOf(whole); !slices.Equal(got, want) || len(n.Children) != len(whole.Children) {
+			t.Errorf("%s: %s and %d commands, want %s and %d", path, got, len(n.Children), want, len(whole.Children))
+		}
+		for _, child := range whole.Children {
+			if child.Group == nil || child.Group.Key != "about" {
+				visit(child, append(slices.Clip(path), child.Name))
+			}
+		}
+	}
+	visit(model(t), nil)
+}
+
+func flagsOf(n *kong.Node) (names []string) {
+	for _, f := range n.Flags {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 func TestReport(t *testing.T) {
 	for _, tc := range []struct {
 		err  error

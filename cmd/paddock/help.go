@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -161,21 +162,31 @@ func (v *versionCmd) Run(c *console) error {
 	return err
 }
 
-// calledOnly leaves only the commands that args name in the model, as kong spends most of a start
-// on the flags of all others. The commands about the program itself need the whole model.
+// calledOnly leaves out the commands beside those that args name, as kong spends most of a start on
+// the flags of all others. The commands about the program itself need the whole model.
 func calledOnly(args []string) kong.Option {
-	return kong.PostBuild(func(k *kong.Kong) error {
-		node := k.Model.Node
-		for _, name := range args {
-			i := slices.IndexFunc(node.Children, func(c *kong.Node) bool {
-				return c.Name == name && (c.Group == nil || c.Group.Key != "about")
-			})
-			if i < 0 {
-				break
+	var others []string
+	t := reflect.TypeFor[cli]()
+	for _, name := range args {
+		var called reflect.Type
+		var beside []string
+		for _, f := range reflect.VisibleFields(t) {
+			switch _, command := f.Tag.Lookup("cmd"); {
+			case !command:
+			case cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)) == name && f.Tag.Get("group") != "about":
+				called = f.Type
+			default:
+				beside = append(beside, t.Name()+`\.`+f.Name)
 			}
-			node.Children = node.Children[i : i+1]
-			node = node.Children[0]
 		}
-		return nil
-	})
+		if called == nil {
+			break
+		}
+		others = append(others, beside...)
+		t = called
+	}
+	if others == nil {
+		return kong.OptionFunc(func(*kong.Kong) error { return nil })
+	}
+	return kong.IgnoreFields("^(" + strings.Join(others, "|") + ")$")
 }
