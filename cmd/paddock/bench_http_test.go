@@ -127,7 +127,7 @@ func TestBenchHTTPRed(t *testing.T) {
 		{"p99<1h,rate<1000000000/s", 4, "objectives that cannot be told: 1, the first rate<1000000000/s: unknown"},
 		{"p99<1ns", 4, "--allow-red judges the numbers as they are"},
 	} {
-		args := []string{"-c", `ulimit -n 40; exec "$0" "$@"`, "paddock", "bench", "http", s.URL, "-c", "60", "-n", "400", "-q"}
+		args := []string{"-c", `ulimit -n 40; exec "$0" "$@"`, plain(t), "bench", "http", s.URL, "-c", "60", "-n", "400", "-q"}
 		if tc.slo != "" {
 			args = append(args, "--slo", tc.slo)
 		}

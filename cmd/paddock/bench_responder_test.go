@@ -4,9 +4,7 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,9 +16,7 @@ import (
 // The responder answers by its law until a signal ends it, and then prints its counts.
 func TestBenchResponder(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "paddock", "bench", "responder", "delay", "20ms", "--size", "200")
+	cmd := program(t, "bench", "responder", "delay", "20ms", "--size", "200")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -3,12 +3,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -37,9 +35,7 @@ type replayed struct {
 // replayOf runs a command for a part of a second at each rate.
 func replayOf(t *testing.T, args ...string) (doc replayed) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "paddock", append([]string{"bench"}, append(args, "-d", "300ms", "--warmup", "100ms", "--allow-red", "--json", "-q")...)...)
+	cmd := program(t, append([]string{"bench"}, append(args, "-d", "300ms", "--warmup", "100ms", "--allow-red", "--json", "-q")...)...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -99,7 +95,7 @@ func TestBenchPressure(t *testing.T) {
 		t.Errorf("%d files were asked for: %v", len(asked), asked)
 	}
 	mu.Unlock()
-	cmd := exec.CommandContext(t.Context(), "paddock", "bench", "spike", s.URL+"/7", "--rate", "100", "-d", "100ms", "--warmup", "10ms", "--slo", "err<=0", "--allow-red", "-q")
+	cmd := program(t, "bench", "spike", s.URL+"/7", "--rate", "100", "-d", "100ms", "--warmup", "10ms", "--slo", "err<=0", "--allow-red", "-q")
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != 3 {
 		t.Errorf("exit code %d, %v: %s", code, err, out)
@@ -137,9 +133,7 @@ func TestBenchTunnelOverload(t *testing.T) {
 // overloadOf makes a short overload.
 func overloadOf(t *testing.T, args ...string) (o lab.Overload) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "paddock", append([]string{"bench", "tunnel", "overload", "-d", "1s", "-q", "--json"}, args...)...)
+	cmd := program(t, append([]string{"bench", "tunnel", "overload", "-d", "1s", "-q", "--json"}, args...)...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output() // times may be missed, which is no error here

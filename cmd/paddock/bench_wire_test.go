@@ -42,9 +42,7 @@ func startWireServe(t *testing.T, args ...string) (cmd *exec.Cmd, address string
 // bench runs `paddock bench wire` and returns its report.
 func bench(t *testing.T, args ...string) (r perf.Report, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "paddock", append([]string{"bench", "wire", "--json"}, args...)...)
+	cmd := programFor(t, wireTestTimeout, append([]string{"bench", "wire", "--json"}, args...)...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
 	err = cmd.Run()
@@ -104,21 +102,17 @@ func TestWireServeSecured(t *testing.T) {
 func TestBenchWireInterrupted(t *testing.T) {
 	t.Parallel()
 	journal := filepath.Join(t.TempDir(), "journal")
-	ctx, cancel := context.WithTimeout(t.Context(), wireTestTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "paddock", "bench", "wire", "--do", "verify", "--count", "1000000000", "--journal", journal)
+	cmd := programFor(t, wireTestTimeout, "bench", "wire", "--do", "verify", "--count", "1000000000", "--journal", journal)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for tick := time.NewTicker(5 * time.Millisecond); ; {
+	for deadline := time.Now().Add(wireTestTimeout); ; <-time.After(5 * time.Millisecond) {
 		if info, err := os.Stat(journal); err == nil && info.Size() > 10_000 {
 			break
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+		if time.Now().After(deadline) {
 			t.Fatal("nothing is acknowledged")
 		}
 	}

@@ -46,7 +46,7 @@ func TestDemoOpensTheBrowser(t *testing.T) {
 			args := append([]string{
 				"demo", "--vehicles", "10", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0",
 			}, test.args...)
-			cmd := exec.CommandContext(t.Context(), "paddock", args...)
+			cmd := exec.CommandContext(t.Context(), plain(t), args...)
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "DISPLAY="+test.display, "WAYLAND_DISPLAY=", "SSH_CONNECTION=")
 			cmd.Stdout = slave
 			startOf(t, cmd)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,16 +26,31 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){"paddock": main, otherName: main, peerName: runPeer})
 }
 
-// TestScripts runs the scenarios with the program as it is built for its users: with the race
-// detector a command takes seven times as long to begin, and most commands have one goroutine.
-func TestScripts(t *testing.T) {
-	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "paddock"), ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v: %s", err, out)
-	}
-	if err := os.Link(filepath.Join(dir, "paddock"), filepath.Join(dir, otherName)); err != nil {
+// plain returns the program as it is built for its users, which is made once. With the race
+// detector a command takes several times as long to begin and to measure.
+func plain(t *testing.T) string {
+	t.Helper()
+	file, err := madePlain()
+	if err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+var madePlain = sync.OnceValues(func() (string, error) {
+	file := filepath.Join(runDir, "plain", "paddock")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", file, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return file, os.Link(file, filepath.Join(runDir, "plain", otherName))
+})
+
+// runDir is a directory that goes with the run of the tests.
+var runDir string
+
+// TestScripts runs the scenarios, most of whose commands have one goroutine, with the plain program.
+func TestScripts(t *testing.T) {
+	dir := filepath.Dir(plain(t))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
@@ -73,15 +89,14 @@ func (l leakChecked) Run() int {
 	if err == nil && os.Getenv("GOCACHE") == "" {
 		err = os.Setenv("GOCACHE", filepath.Join(user, "go-build")) // as it is without the cache below
 	}
-	cache := ""
 	if err == nil {
-		cache, err = os.MkdirTemp("", "paddock-cache-")
+		runDir, err = os.MkdirTemp("", "paddock-cache-")
 	}
 	if err == nil {
-		err = os.Setenv("XDG_CACHE_HOME", cache)
+		err = os.Setenv("XDG_CACHE_HOME", runDir)
 	}
 	if err == nil {
-		err = os.Setenv("XDG_CONFIG_HOME", cache+"/config")
+		err = os.Setenv("XDG_CONFIG_HOME", runDir+"/config")
 	}
 	if err == nil {
 		err = os.Setenv("PADDOCK_DATA_DIR", "off") // a test that keeps data says where
@@ -93,7 +108,7 @@ func (l leakChecked) Run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(cache)
+	defer os.RemoveAll(runDir)
 	code := l.m.Run()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

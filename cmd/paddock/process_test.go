@@ -24,12 +24,16 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return programFor(t, processTimeout, args...)
 }
 
-// programFor is program for a process that may take that long.
+// programFor is program for a process that may take that long. One that measures is the plain one.
 func programFor(t *testing.T, timeout time.Duration, args ...string) *exec.Cmd {
 	t.Helper()
+	name := "paddock"
+	if args[0] == "bench" {
+		name = plain(t)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, "paddock", args...)
+	return exec.CommandContext(ctx, name, args...)
 }
 
 // startOf starts a process, which ends with the test at the latest.
