@@ -162,8 +162,8 @@ func (v *versionCmd) Run(c *console) error {
 	return err
 }
 
-// calledOnly leaves out the commands beside those that args name, as kong spends most of a start on
-// the flags of all others. The commands about the program itself need the whole model.
+// calledOnly leaves out every command that args do not name, as kong spends most of a start on
+// their flags. The commands about the program itself need the whole model.
 func calledOnly(args []string) kong.Option {
 	var others []string
 	t := reflect.TypeFor[cli]()

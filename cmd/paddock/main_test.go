@@ -48,7 +48,7 @@ var madePlain = sync.OnceValues(func() (string, error) {
 // runDir is a directory that goes with the run of the tests.
 var runDir string
 
-// TestScripts runs the scenarios, most of whose commands have one goroutine, with the plain program.
+// TestScripts runs the scenarios with the plain program: most commands have one goroutine.
 func TestScripts(t *testing.T) {
 	dir := filepath.Dir(plain(t))
 	testscript.Run(t, testscript.Params{
