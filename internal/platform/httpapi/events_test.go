@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
 )
 
