@@ -89,12 +89,14 @@ clean: ## Remove what was built.
 test: web python test-go test-web ## Run the tests: Go, dashboard. TESTFLAGS="-race"
 
 # The race detector lets each program sleep for a second at its end, in case that others of its
-# goroutines are at work still. Tests wait for theirs. It leaves out long tests of fences and the
-# tracker that have one goroutine: the next line runs them.
+# goroutines are at work still. Tests wait for theirs. It leaves out long tests that have one
+# goroutine: the next line runs them.
+SEQUENTIAL = ./fence ./fence/track ./internal/city ./internal/imports ./internal/platform/fold ./lab/internal/gofence ./lab/internal/sweep
+
 .PHONY: check
 check: format vet arch lint bench-build packaging ## Run everything that must hold before a change is done.
 	GORACE="$${GORACE:-} atexit_sleep_ms=0" $(MAKE) test TESTFLAGS='-race $(TESTFLAGS)'
-	$(GO) test -tags sampled $(TESTFLAGS) ./fence ./fence/track
+	$(GO) test -tags sampled $(TESTFLAGS) $(SEQUENTIAL)
 	$(MAKE) browser
 
 .PHONY: fuzz

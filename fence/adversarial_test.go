@@ -13,7 +13,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 	"paddock/internal/city"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // meters is the distance on the sphere by the haversine formula, of which the product uses none.

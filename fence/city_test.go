@@ -8,7 +8,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // TestRealData asks every kind about vertices, midpoints and points beside them, and compares

@@ -10,7 +10,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // FuzzReadGeoJSON: whatever the bytes, no panic and an error that names the file, or a

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 func square(lon, lat, size float64) geometry.Ring {

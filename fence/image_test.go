@@ -13,7 +13,7 @@ import (
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 	"paddock/fence/internal/cellmap"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // imageDocument has what an image must carry: keys of all sorts, properties and none, holes,

@@ -11,7 +11,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // outlineScene is fences of all sorts around a place, and points among them.

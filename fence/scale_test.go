@@ -10,7 +10,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // scaled moves an area that lies near (-74, 40) to a place, and makes it smaller or larger.

@@ -13,7 +13,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // scene is a set that some kind may find hard, with parents for the kinds that take them.

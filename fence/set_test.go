@@ -14,7 +14,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 func at(lon, lat, size float64) geometry.MultiPolygon {

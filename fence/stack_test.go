@@ -8,7 +8,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // TestStackedFences puts very many fences upon each other: answers stay right, and no index

@@ -12,7 +12,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // TestKinds is what every kind of index must do. A new kind needs only to be registered.

@@ -12,7 +12,7 @@ import (
 	"paddock/fence"
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 func ring(coordinates ...float64) geometry.Ring {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // slowFault looks at all pairs of edges: the definition of what a sweep finds.

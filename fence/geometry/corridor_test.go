@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // walk is a line of n edges of about so many metres, in any directions.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 func TestCrossings(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 func TestSignedDistance(t *testing.T) {

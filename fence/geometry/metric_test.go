@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // vincenty is the length of the geodesic on WGS84 by Vincenty's inverse formula of 1975, which is

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // TestTurns: along any path through an area of overlapping parts the turns alternate, the first one

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 	"paddock/fence/track"
 )
 

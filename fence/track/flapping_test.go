@@ -9,7 +9,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 	"paddock/fence/track"
 )
 

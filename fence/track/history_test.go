@@ -16,7 +16,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 	"paddock/fence/track"
 )
 

@@ -8,7 +8,7 @@ import (
 // The area of each borough surrounds its districts, and touches none.
 func TestBoroughs(t *testing.T) {
 	for seed := range uint64(3) {
-		c := cityOf(seed)
+		c := cityOf(t, seed)
 		rings := map[string][]vec{}
 		for _, b := range c.Boroughs() {
 			var p districtProperties

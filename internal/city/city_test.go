@@ -21,13 +21,15 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
+	"paddock/internal/sampling"
 )
 
-// cityOf builds each city once for all tests.
-var cityOf = func() func(uint64) *City {
+// cityOf builds each city once for all tests, which look at it with one goroutine.
+var cityOf = func() func(testing.TB, uint64) *City {
 	var mu sync.Mutex
 	built := map[uint64]*City{}
-	return func(seed uint64) *City {
+	return func(tb testing.TB, seed uint64) *City {
+		sampling.Sequential(tb)
 		mu.Lock()
 		defer mu.Unlock()
 		if built[seed] == nil {
@@ -54,7 +56,7 @@ const seedOne = "5af814eeb6e57b6b53d54de16dcfacf63255813560321ff0a3c7faced2e5ce4
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestDigest(t *testing.T) {
-	c := cityOf(1)
+	c := cityOf(t, 1)
 	h := sha256.New()
 	put := func(v any) {
 		if err := binary.Write(h, binary.LittleEndian, v); err != nil {
@@ -107,7 +109,7 @@ func TestOtherSizes(t *testing.T) {
 func TestZones(t *testing.T) {
 	kinds := map[string]int{}
 	holes := 0
-	for _, f := range cityOf(1).set(t, "zones") {
+	for _, f := range cityOf(t, 1).set(t, "zones") {
 		var p zoneProperties
 		if err := json.Unmarshal(f.Properties, &p); err != nil {
 			t.Fatal(err)
@@ -124,7 +126,7 @@ func TestZones(t *testing.T) {
 // TestWriteGeoJSON writes the sets as files and loads them as a user would.
 func TestWriteGeoJSON(t *testing.T) {
 	dir := t.TempDir()
-	c := cityOf(1)
+	c := cityOf(t, 1)
 	if err := c.WriteGeoJSON(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestDistrictCounts(t *testing.T) {
 	for seed := range uint64(3) {
-		c := cityOf(seed)
+		c := cityOf(t, seed)
 		ds := c.set(t, "districts")
 		var holes, multi, largest, edges int
 		for _, f := range ds {
@@ -87,7 +87,7 @@ func shores(owners map[edge]int) (single []edge) {
 // line that runs clockwise.
 func TestSharedEdgesAreEqual(t *testing.T) {
 	for seed := range uint64(3) {
-		owners := directed(t, cityOf(seed).set(t, "districts"))
+		owners := directed(t, cityOf(t, seed).set(t, "districts"))
 		for e, i := range owners {
 			if j, shared := owners[edge{e.b, e.a}]; shared && i == j {
 				t.Fatalf("seed %d: district %d on both sides of %v", seed, i, e)
@@ -131,7 +131,7 @@ func TestNoEdgesCross(t *testing.T) {
 		type cell struct{ x, y int }
 		const size = 0.002
 		cells := map[cell][]edge{}
-		for _, f := range cityOf(seed).set(t, "districts") {
+		for _, f := range cityOf(t, seed).set(t, "districts") {
 			for _, e := range edgesOf(f.Geometry) {
 				for x := int(math.Floor(min(e.a.Lon, e.b.Lon) / size)); x <= int(math.Floor(max(e.a.Lon, e.b.Lon)/size)); x++ {
 					for y := int(math.Floor(min(e.a.Lat, e.b.Lat) / size)); y <= int(math.Floor(max(e.a.Lat, e.b.Lat)/size)); y++ {
@@ -157,7 +157,7 @@ func TestNoEdgesCross(t *testing.T) {
 
 func TestNamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range cityOf(1).set(t, "districts") {
+	for _, f := range cityOf(t, 1).set(t, "districts") {
 		var p districtProperties
 		if err := json.Unmarshal(f.Properties, &p); err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func (o *owners) of(p geometry.Point) (keys []int) {
 // TestOneOwner asks for the owners of shared vertices, of the midpoints of
 // shared edges, and of places anywhere.
 func TestOneOwner(t *testing.T) {
-	ds := cityOf(1).set(t, "districts")
+	ds := cityOf(t, 1).set(t, "districts")
 	o := newOwners(ds)
 	edges := directed(t, ds)
 	single := shores(edges)
@@ -215,7 +215,7 @@ func TestOneOwner(t *testing.T) {
 			t.Errorf("vertex %v has %d owners; on the shore: %v", e.a, n, onShore[e.a])
 		}
 	}
-	box, land := boundsOf(cityOf(1)), 0
+	box, land := boundsOf(cityOf(t, 1)), 0
 	for range 2000 {
 		p := geometry.Point{Lon: lerp(box.MinLon, box.MaxLon, rng.Float64()), Lat: lerp(box.MinLat, box.MaxLat, rng.Float64())}
 		want := 0

@@ -10,7 +10,7 @@ import (
 
 func TestNetworkIsConnected(t *testing.T) {
 	for seed := range uint64(3) {
-		c := cityOf(seed)
+		c := cityOf(t, seed)
 		n := c.streets
 		r := c.routes()
 		for h := range r.hubs {
@@ -35,7 +35,7 @@ func TestNetworkIsConnected(t *testing.T) {
 
 // TestNextReachesHub follows the routing tables.
 func TestNextReachesHub(t *testing.T) {
-	c := cityOf(1)
+	c := cityOf(t, 1)
 	r := c.routes()
 	for h := range r.hubs {
 		for v := 0; v < c.streets.nodes(); v += 97 {
@@ -52,7 +52,7 @@ func TestNextReachesHub(t *testing.T) {
 }
 
 func TestFleetDrivesSensibly(t *testing.T) {
-	c := cityOf(1)
+	c := cityOf(t, 1)
 	f := c.Fleet()
 	last := f.Step(0, nil)
 	moved := make([]float64, len(f.vehicles))
@@ -110,7 +110,7 @@ func (f *Fleet) offStreet(i int, p vec) float64 {
 }
 
 func TestStepIsDeterministic(t *testing.T) {
-	c := cityOf(1)
+	c := cityOf(t, 1)
 	f, g := c.Fleet(), c.Fleet()
 	var a, b []Fix
 	for i := range 300 {
@@ -127,7 +127,7 @@ func TestStepIsDeterministic(t *testing.T) {
 // TestVehiclesChangeDistricts counts the vehicles that are in another district
 // at some time within ten minutes.
 func TestVehiclesChangeDistricts(t *testing.T) {
-	c := cityOf(1)
+	c := cityOf(t, 1)
 	o := newOwners(c.set(t, "districts"))
 	f := c.Fleet()
 	fixes := f.Step(0, nil)
@@ -164,7 +164,7 @@ func TestVehiclesChangeDistricts(t *testing.T) {
 }
 
 func TestStepAllocatesNothing(t *testing.T) {
-	f := cityOf(1).Fleet()
+	f := cityOf(t, 1).Fleet()
 	dst := make([]Fix, 0, len(f.vehicles))
 	if n := testing.AllocsPerRun(20, func() { dst = f.Step(time.Second, dst[:0]) }); n != 0 {
 		t.Errorf("%v allocations per step", n)

@@ -16,6 +16,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/internal/city"
 	"paddock/internal/imports"
+	"paddock/internal/sampling"
 )
 
 // nycDir holds real data that is not part of the repository. Its README describes the files.
@@ -83,13 +84,14 @@ var writers = []struct {
 // the set does. Where the driver rounds coordinates, points within a millimetre of a boundary may
 // differ; they are counted.
 func TestFilesOfGDAL(t *testing.T) {
+	sampling.Sequential(t)
 	t.Parallel()
 	for _, source := range sources(t) {
 		original := openSet(t, source)
-		points := samples(original, 100_000)
+		points := samples(original, 100_000/sampling.Slowdown)
 		for _, w := range writers {
-			if (w.slow || raced) && original.Len() > 200 {
-				continue // the race detector finds races with few fences too
+			if (w.slow || sampling.Slowdown > 1) && original.Len() > 200 {
+				continue
 			}
 			t.Run(w.driver+"/"+w.file+"/"+filepath.Base(source), func(t *testing.T) {
 				dir := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 	"paddock/fence/internal/index"
-	"paddock/fence/internal/sampling"
+	"paddock/internal/sampling"
 )
 
 // cellmapOf indexes a fence for each geometry.

@@ -11,6 +11,7 @@ import (
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
+	"paddock/internal/sampling"
 )
 
 // places are the middles of the crowds of TestPairs: both signs, the antimeridian, and near a pole.
@@ -66,6 +67,7 @@ func (w *watched) drop(id string) (changed []string) {
 // TestPairs compares the pairs of random objects with a look at all of them, record by record. Now
 // and then other partitions and another second fold go on, from what is kept of the present ones.
 func TestPairs(t *testing.T) {
+	sampling.Sequential(t)
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		h := newHistory(t)

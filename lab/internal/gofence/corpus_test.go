@@ -13,6 +13,7 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geojson"
+	"paddock/internal/sampling"
 	"paddock/lab/internal/gofence"
 )
 
@@ -70,6 +71,7 @@ func TestCorpus(t *testing.T) {
 // The simulated city and the points around its vehicles are the same on every machine, so that two
 // runs anywhere post the same bodies.
 func TestTownCorpus(t *testing.T) {
+	sampling.Sequential(t)
 	dir := t.TempDir()
 	if err := gofence.WriteTown(dir); err != nil {
 		t.Fatal(err)
@@ -87,6 +89,7 @@ func TestTownCorpus(t *testing.T) {
 // The city kinds find few boroughs of the simulated city at a position, one at least, and the
 // same fences as without boroughs.
 func TestTownParents(t *testing.T) {
+	sampling.Sequential(t)
 	dir := t.TempDir()
 	if err := gofence.WriteTown(dir); err != nil {
 		t.Fatal(err)

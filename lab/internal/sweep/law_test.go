@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"paddock/internal/sampling"
 	"paddock/lab/internal/runfile"
 )
 
@@ -53,6 +54,7 @@ func TestFitOfTables(t *testing.T) {
 // The intervals of 95 % hold the truth in at least 93 of 100 sweeps of a known law, under noise of
 // 2 % of the highest rate. In 2,000 sweeps of another seed it is 95.5 to 96.4.
 func TestCoverage(t *testing.T) {
+	sampling.Sequential(t)
 	law := Law{1000, 0.05, 0.0005}
 	const trials = 200
 	var held [3]float64

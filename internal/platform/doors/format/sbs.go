@@ -111,7 +111,7 @@ func (s *SBS) makeRoom(arrived int64) {
 		}
 	}
 	for id := range s.aircraft {
-		if len(s.aircraft) < maxAircraft {
+		if len(s.aircraft) <= maxAircraft*3/4 { // the next look is many lines away
 			return
 		}
 		delete(s.aircraft, id)
