@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paddock/bus"
+	"paddock/internal/sampling"
 )
 
 // runner plays a history against one server.
@@ -175,7 +176,7 @@ func TestProtocolHistories(t *testing.T) {
 			}
 			tcp(sendWhole)
 			tcp(sendBytes)
-			for n := 1; n < h.longestSend(); n++ {
+			for n := 1; n < h.longestSend(); n += sampling.Slowdown {
 				s, err := bus.New(cfg)
 				if err != nil {
 					t.Fatal(err)

@@ -204,9 +204,10 @@ func TestTheDocumentHolds(t *testing.T) {
 			}
 		}
 	}
+	var document any
+	must(t, json.Unmarshal(openAPI, &document))
 	for _, ref := range regexp.MustCompile(`"\$ref": "#(/[^"]+)"`).FindAllSubmatch(openAPI, -1) {
-		var node any
-		must(t, json.Unmarshal(openAPI, &node))
+		node := document
 		for part := range strings.SplitSeq(string(ref[1][1:]), "/") {
 			node = node.(map[string]any)[part]
 		}

@@ -22,6 +22,7 @@ import (
 	"paddock/internal/platform/rulebook"
 	"paddock/internal/platform/subjects"
 	"paddock/internal/platform/views"
+	"paddock/internal/sampling"
 )
 
 // openOn opens a pipeline on a journal, with a catalog of its own that holds the sets of it. For
@@ -125,7 +126,7 @@ func (x *replay) play() {
 		switch what := x.IntN(20); {
 		case what < 12:
 			b := &Batch{}
-			for range 1 + x.IntN(150) {
+			for range 1 + x.IntN(150/sampling.Slowdown) {
 				x.sent++
 				q := fix(fmt.Sprint("v", x.IntN(150)), x.IntN(2))
 				q.Time = track.MillisOf(time.Now()) + track.Millis(x.sent)
