@@ -8,26 +8,19 @@ import (
 	"os"
 	"time"
 
+	"paddock/lab/internal/doors"
 	"paddock/lab/internal/durable"
 	"paddock/lab/internal/results"
 )
 
 // durableCmd measures the platform's journal. docs/guides/bench-durable.md is its guide.
 type durableCmd struct {
-	Dir  string `type:"path" placeholder:"DIR" help:"Directory on the disk to measure, for temporary files (default the user's cache directory, as the system's temporary one may be in memory)."`
-	Sets string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each (default the simulated city)."`
+	durable.Options
+	reportFlags `embed:""`
+}
 
-	Rounds   int           `placeholder:"N" default:"5" help:"Rounds, in each of which every contender has a turn (default ${default})."`
-	Duration time.Duration `short:"d" placeholder:"DURATION" default:"5s" help:"Length of a turn over wire; one over HTTP is a fifth of it (default ${default})."`
-	Objects  int           `placeholder:"N" default:"10000" help:"Objects that report positions (default ${default})."`
-	Conns    int           `short:"c" placeholder:"N" default:"2" help:"Connections (default ${default})."`
-	Batch    int           `placeholder:"N" default:"1000" help:"Positions that are sent together (default ${default})."`
-	Window   int           `placeholder:"N" default:"2" help:"Batches of a connection that are sent and not acknowledged (default ${default})."`
-	Recover  []int         `placeholder:"N" default:"10000,100000,1000000" help:"Kill platforms that know so many objects, and start them again; 0 leaves that out (default ${default})."`
-
-	Bus     string `placeholder:"URL" help:"NATS servers with the log of a cluster, from paddock cluster init: its only node is measured too."`
-	Peer    string `type:"path" placeholder:"FILE" help:"The program tile38-server (default that of PATH, if it is there)."`
-	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor time of the first round: of the node with --bus, else of the platform with a journal."`
+// reportFlags say where the report of a measurement of platforms goes.
+type reportFlags struct {
 	JSON    bool   `name:"json" help:"Print the report as an object."`
 	Summary string `type:"path" placeholder:"FILE" help:"Write the report to this file besides, as docs/results keeps it."`
 	Quiet   bool   `short:"q" help:"Show nothing while it runs."`
@@ -85,8 +78,8 @@ func (b *durableCmd) check() error {
 	if b.Duration < 100*time.Millisecond || b.Duration > 10*time.Minute {
 		return fmt.Errorf("--duration %v: want 100ms to 10m", b.Duration)
 	}
-	for _, n := range b.Recover {
-		if n < 0 || n > maxDurableObjects || n == 0 && len(b.Recover) > 1 {
+	for _, n := range b.Recovery {
+		if n < 0 || n > maxDurableObjects || n == 0 && len(b.Recovery) > 1 {
 			return fmt.Errorf("--recover %d: want 1 to %d, or 0 alone", n, maxDurableObjects)
 		}
 		if n > 0 && n < b.Conns {
@@ -120,64 +113,51 @@ func (b *durableCmd) Run(ctx context.Context, c *Console) error {
 	if err := b.check(); err != nil {
 		return usageError(err)
 	}
-	o := durable.Options{
-		Rounds: b.Rounds, Duration: b.Duration, Objects: b.Objects, Conns: b.Conns,
-		Batch: b.Batch, Window: b.Window, Recovery: b.Recover, Bus: b.Bus, Peer: b.Peer, Profile: b.Profile,
+	if len(b.Recovery) == 1 && b.Recovery[0] == 0 {
+		b.Recovery = nil
 	}
-	if len(b.Recover) == 1 && b.Recover[0] == 0 {
-		o.Recovery = nil
-	}
-	return c.onPlatforms(ctx, b.Sets, b.Dir, b.Quiet, func(ctx context.Context, at surroundings) error {
-		o.Program, o.Dir, o.Sets, o.Progress = at.program, at.dir, at.sets, at.progress
-		report, err := durable.Run(ctx, o)
+	return c.onPlatforms(ctx, &b.Setup, b.Quiet, func(ctx context.Context) error {
+		report, err := durable.Run(ctx, b.Options)
 		if len(report.Feeds) > 0 {
-			err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
+			err = errors.Join(err, c.printAndKeep(report, &b.reportFlags))
 		}
 		return err
 	})
 }
 
-// surroundings are what a measurement of platforms needs.
-type surroundings struct {
-	program   string // that has the command up
-	dir, sets string
-	progress  io.Writer
-}
-
-// onPlatforms calls measure with a context that ends with an interrupt. sets "" is the simulated
-// city, and dir "" the user's cache.
-func (c *Console) onPlatforms(ctx context.Context, sets, dir string, quiet bool, measure func(context.Context, surroundings) error) (err error) {
-	at := surroundings{progress: c.Stderr}
+// onPlatforms completes a setup, and calls measure with a context that ends with an interrupt.
+func (c *Console) onPlatforms(ctx context.Context, s *doors.Setup, quiet bool, measure func(context.Context) error) (err error) {
+	s.Progress = c.Stderr
 	if quiet {
-		at.progress = io.Discard
+		s.Progress = io.Discard
 	}
-	if at.program, err = os.Executable(); err != nil {
+	if s.Program, err = os.Executable(); err != nil {
 		return err
 	}
-	if at.dir, err = directory(dir); err != nil {
+	if s.Dir, err = directory(s.Dir); err != nil {
 		return err
 	}
 	var remove func() error
-	if at.sets, remove, err = townUnless(sets); err != nil {
+	if s.Sets, remove, err = townUnless(s.Sets); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	ctx, release := interruptible(ctx)
 	defer release()
 	defer context.AfterFunc(ctx, release)() // a second signal ends the process
-	err = measure(ctx, at)
+	err = measure(ctx)
 	if ctx.Err() != nil {
 		return interruptedError(errors.New("interrupted"))
 	}
 	return err
 }
 
-// printAndKeep prints a report, and writes it to the file summary too, unless that is "".
-func (c *Console) printAndKeep(r result, asObject bool, summary string) error {
-	if err := c.print(r, asObject); err != nil || summary == "" {
+// printAndKeep prints a report, and writes it to the file of --summary.
+func (c *Console) printAndKeep(r result, f *reportFlags) error {
+	if err := c.print(r, f.JSON); err != nil || f.Summary == "" {
 		return err
 	}
-	return writeSummary(summary, r)
+	return writeSummary(f.Summary, r)
 }
 
 // writeSummary writes a file as docs/results keeps it.

@@ -13,19 +13,8 @@ import (
 
 // sizingCmd measures what fleets need. docs/start/sizing.md shows its figures.
 type sizingCmd struct {
-	Dir  string `type:"path" placeholder:"DIR" help:"Directory on the disk to measure, for temporary files (default the user's cache directory, as the system's temporary one may be in memory)."`
-	Sets string `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each (default the simulated city)."`
-
-	Vehicles    []int           `placeholder:"N" default:"1000,10000,100000,1000000" help:"Sizes of fleets (default ${default})."`
-	Every       []time.Duration `placeholder:"TIME" default:"10s,1s" help:"Times between two positions of a vehicle (default ${default})."`
-	Door        []string        `placeholder:"DOOR" default:"wire,http" complete:"wire,http" help:"Interfaces: wire, batches as of a gateway, or http, a position a request as of a phone (default ${default})."`
-	Duration    time.Duration   `short:"d" placeholder:"DURATION" default:"10s" help:"Length of each load (default ${default})."`
-	Subscribers []int           `placeholder:"N" default:"10,100" help:"Streams of all events, beside the smaller fleet of the middle; 0 leaves that out (default ${default})."`
-	Day         int             `placeholder:"N" default:"50" help:"Vehicles whose day is stored, to measure the disk; 0 leaves that out (default ${default})."`
-
-	JSON    bool   `name:"json" help:"Print the report as an object."`
-	Summary string `type:"path" placeholder:"FILE" help:"Write the report to this file besides, as docs/results keeps it."`
-	Quiet   bool   `short:"q" help:"Show nothing while it runs."`
+	sizing.Options
+	reportFlags `embed:""`
 }
 
 // Help describes the setup.
@@ -47,7 +36,7 @@ const (
 
 // check refuses invalid flags before anything starts.
 func (b *sizingCmd) check() error {
-	for name, n := range map[string]int{"--vehicles": len(b.Vehicles), "--every": len(b.Every), "--door": len(b.Door)} {
+	for name, n := range map[string]int{"--vehicles": len(b.Vehicles), "--every": len(b.Every), "--door": len(b.Doors)} {
 		if n == 0 || n > maxSizes {
 			return fmt.Errorf("%s: want 1 to %d values", name, maxSizes)
 		}
@@ -72,7 +61,7 @@ func (b *sizingCmd) check() error {
 		return fmt.Errorf("--duration %v: want 100ms to 10m", b.Duration)
 	case b.Day < 0 || b.Day > maxDay:
 		return fmt.Errorf("--day %d: want 0 to %d", b.Day, maxDay)
-	case slices.Contains(b.Door, string(doors.Bus)):
+	case slices.Contains(b.Doors, doors.Bus):
 		return errors.New("--door bus: want wire or http")
 	}
 	return nil
@@ -83,19 +72,14 @@ func (b *sizingCmd) Run(ctx context.Context, c *Console) error {
 	if err := b.check(); err != nil {
 		return usageError(err)
 	}
-	ways, err := doors.Parse(b.Door)
-	if err != nil {
+	if _, err := doors.Parse(b.Doors); err != nil {
 		return usagef("--door: %w", err)
 	}
-	o := sizing.Options{
-		Vehicles: b.Vehicles, Every: b.Every, Doors: ways, Duration: b.Duration,
-		Subscribers: slices.DeleteFunc(slices.Clone(b.Subscribers), func(n int) bool { return n == 0 }), Day: b.Day,
-	}
-	return c.onPlatforms(ctx, b.Sets, b.Dir, b.Quiet, func(ctx context.Context, at surroundings) error {
-		o.Program, o.Dir, o.Sets, o.Progress = at.program, at.dir, at.sets, at.progress
-		report, err := sizing.Run(ctx, o)
+	b.Subscribers = slices.DeleteFunc(b.Subscribers, func(n int) bool { return n == 0 })
+	return c.onPlatforms(ctx, &b.Setup, b.Quiet, func(ctx context.Context) error {
+		report, err := sizing.Run(ctx, b.Options)
 		if len(report.Cells) > 0 {
-			err = errors.Join(err, c.printAndKeep(report, b.JSON, b.Summary))
+			err = errors.Join(err, c.printAndKeep(report, &b.reportFlags))
 		}
 		return err
 	})

@@ -16,32 +16,8 @@ import (
 
 // trackCmd measures the tracker. docs/guides/bench-track.md is its guide.
 type trackCmd struct {
-	Sets   string   `type:"path" placeholder:"DIR" help:"Directory of GeoJSON files, one set of fences each (default the simulated city)."`
-	Policy []string `placeholder:"PRESET" default:"raw,steady" help:"Policies to compare: raw, steady, accuracy or dwell:DURATION (default ${default})."`
-
-	Noise    float64         `placeholder:"METRES" default:"5" help:"Error of a receiver on each axis, one standard deviation; it changes within half a minute (default ${default})."`
-	Vehicles int             `placeholder:"N" default:"100" help:"Vehicles that are parked on boundaries; 0 leaves them out, and the crossings (default ${default})."`
-	Parked   time.Duration   `placeholder:"DURATION" default:"24h" help:"For so long, in the simulation (default ${default})."`
-	Every    []time.Duration `placeholder:"DURATION" default:"1s,10s,30s,300s" help:"Times between two positions of a vehicle (default ${default})."`
-
-	Door      []string `placeholder:"DOOR" default:"process" help:"Where the throughput is measured: process (one shard in this process), and wire, http, bus (platforms that this program starts), or none (default ${default})."`
-	Conns     int      `short:"c" placeholder:"N" default:"2" help:"Connections to a door (default ${default})."`
-	Batch     int      `placeholder:"N" default:"1000" help:"Positions that are sent together (default ${default})."`
-	Window    int      `placeholder:"N" default:"2" help:"Batches of a connection that are sent and not acknowledged (default ${default})."`
-	NoJournal bool     `help:"Platforms and peer keep nothing on disk."`
-	Dir       string   `type:"path" placeholder:"DIR" help:"Directory for the journals of the platforms (default the user's cache directory)."`
-	Peer      string   `type:"path" placeholder:"FILE" help:"The program tile38-server, for a row beside the doors (default that of PATH, if it is there)."`
-
-	Objects  int           `placeholder:"N" default:"20000" help:"Vehicles that drive, for the throughput (default ${default})."`
-	Rounds   int           `placeholder:"N" default:"5" help:"Rounds of the throughput, in each of which every policy has a turn (default ${default})."`
-	Duration time.Duration `short:"d" placeholder:"DURATION" default:"2s" help:"Length of a turn (default ${default})."`
-
-	Rules int `placeholder:"N" help:"Put so many rules on the vehicles that drive, and change one of them while positions come in: the bytes of an object, and the time of a change."`
-
-	File    string `type:"path" placeholder:"FILE" help:"Recorded positions, in the forms of POST /v1/positions: count the events of each policy for them, in place of the rest."`
-	JSON    bool   `name:"json" help:"Print the report as an object."`
-	Summary string `type:"path" placeholder:"FILE" help:"Write the report to this file besides, in the form of docs/results."`
-	Quiet   bool   `short:"q" help:"Show nothing while it runs."`
+	tracking.Options
+	reportFlags `embed:""`
 }
 
 // Help describes the setup.
@@ -105,7 +81,7 @@ func (b *trackCmd) check() error {
 	case !(b.Noise >= 0 && b.Noise <= maxTrackNoise):
 		return fmt.Errorf("--noise %v: want 0 to %d", b.Noise, maxTrackNoise)
 	}
-	for _, p := range b.Policy {
+	for _, p := range b.Policies {
 		if _, err := track.ParsePolicy(p); err != nil {
 			return fmt.Errorf("--policy: %w", err)
 		}
@@ -131,19 +107,12 @@ func (b *trackCmd) Run(ctx context.Context, c *Console) error {
 	if err := b.check(); err != nil {
 		return usageError(err)
 	}
-	all, inProcess, _ := b.doors() // checked
-	o := tracking.Options{
-		Policies: b.Policy, Noise: b.Noise, Vehicles: b.Vehicles, Parked: b.Parked, Every: b.Every,
-		Objects: b.Objects, Rounds: b.Rounds, Duration: b.Duration, Rules: b.Rules, File: b.File,
-		InProcess: inProcess, Doors: all, Volatile: b.NoJournal, Conns: b.Conns, Batch: b.Batch, Window: b.Window, Peer: b.Peer,
+	b.Doors, b.InProcess, _ = b.doors() // checked
+	if len(b.Doors) == 0 || b.File != "" {
+		b.Dir = os.TempDir() // nothing is written there
 	}
-	dir := b.Dir
-	if len(all) == 0 || b.File != "" {
-		dir = os.TempDir() // nothing is written there
-	}
-	return c.onPlatforms(ctx, b.Sets, dir, b.Quiet, func(ctx context.Context, at surroundings) error {
-		o.Program, o.Dir, o.Sets, o.Progress = at.program, at.dir, at.sets, at.progress
-		report, err := tracking.Run(ctx, o)
+	return c.onPlatforms(ctx, &b.Setup, b.Quiet, func(ctx context.Context) error {
+		report, err := tracking.Run(ctx, b.Options)
 		if report.Subject != "" {
 			err = errors.Join(err, c.print(report, b.JSON))
 			if b.Summary != "" {

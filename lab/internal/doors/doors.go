@@ -4,7 +4,6 @@ package doors
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -88,14 +87,14 @@ func (s *Sender) Send(ctx context.Context, d Door, p *Platform, fleets []*Fleet,
 }
 
 // Parse returns the doors with these names, each once.
-func Parse(names []string) (all []Door, err error) {
+func Parse[S ~string](names []S) (all []Door, err error) {
 	for _, name := range names {
 		d := Door(name)
 		switch {
 		case d != Wire && d != HTTP && d != Bus:
 			return nil, fmt.Errorf("unknown door %q: use wire, http or bus", name)
 		case slices.Contains(all, d):
-			return nil, errors.New(name + " is named twice")
+			return nil, fmt.Errorf("%s is named twice", name)
 		}
 		all = append(all, d)
 	}

@@ -6,8 +6,6 @@ package durable
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -16,24 +14,22 @@ import (
 	"paddock/lab/process"
 )
 
-// Options say what is measured. All must be set, but Bus, Peer and Profile may be empty.
+// Options say what is measured, as the flags of `paddock bench durable`. All must be set, but Bus,
+// Peer and Profile may be empty.
 type Options struct {
-	Program string // that has the command up
-	Dir     string // on the measured disk; all files are made below it
-	Sets    string // directory of GeoJSON files
+	doors.Setup
 
-	Rounds   int
-	Duration time.Duration // of each window over wire; one over HTTP is a fifth of it
-	Objects  int
-	Conns    int
-	Batch    int   // positions
-	Window   int   // batches of a connection that are sent and not acknowledged
-	Recovery []int // numbers of objects of the platforms that are killed
+	Rounds   int           `placeholder:"N" default:"5" help:"Rounds, in each of which every contender has a turn (default ${default})."`
+	Duration time.Duration `short:"d" placeholder:"DURATION" default:"5s" help:"Length of a turn over wire; one over HTTP is a fifth of it (default ${default})."`
+	Objects  int           `placeholder:"N" default:"10000" help:"Objects that report positions (default ${default})."`
+	Conns    int           `short:"c" placeholder:"N" default:"2" help:"Connections (default ${default})."`
+	Batch    int           `placeholder:"N" default:"1000" help:"Positions that are sent together (default ${default})."`
+	Window   int           `placeholder:"N" default:"2" help:"Batches of a connection that are sent and not acknowledged (default ${default})."`
+	Recovery []int         `name:"recover" placeholder:"N" default:"10000,100000,1000000" help:"Kill platforms that know so many objects, and start them again; 0 leaves that out (default ${default})."`
 
-	Bus      string // URL of NATS servers with the log of a cluster, whose only node is measured too; "" = none
-	Peer     string // program tile38-server; "" = that of PATH
-	Profile  string // file for a profile of the processor time of the node, or of the durable platform
-	Progress io.Writer
+	Bus     string `placeholder:"URL" help:"NATS servers with the log of a cluster, from paddock cluster init: its only node is measured too."`
+	Peer    string `type:"path" placeholder:"FILE" help:"The program tile38-server (default that of PATH, if it is there)."`
+	Profile string `type:"path" placeholder:"FILE" help:"Write a profile of the processor time of the first round: of the node with --bus, else of the platform with a journal."`
 }
 
 // warmup is the length of the load before the first round, of each kind.
@@ -87,8 +83,6 @@ func (b *bench) profiled() string {
 	return durable
 }
 
-func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Progress, format+"\n", args...) }
-
 // compare runs the rounds over wire and HTTP: the contenders take turns, and each round begins with
 // another one.
 func (b *bench) compare(ctx context.Context) (err error) {
@@ -117,7 +111,7 @@ func (b *bench) compare(ctx context.Context) (err error) {
 		contenders = append(contenders, peer)
 	}
 	for round := range b.Rounds {
-		b.say("round %d of %d", round+1, b.Rounds)
+		b.Say("round %d of %d", round+1, b.Rounds)
 		for i := range contenders {
 			if err := contenders[(round+i)%len(contenders)].measure(ctx, round); err != nil {
 				return err

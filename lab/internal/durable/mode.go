@@ -74,7 +74,7 @@ func (b *bench) startMode(ctx context.Context, name string) (m *mode, err error)
 			return nil, errors.Join(err, m.End(ctx))
 		}
 	}
-	b.say("%s: %d objects", m.name, b.Objects)
+	b.Say("%s: %d objects", m.name, b.Objects)
 	_, err = b.sender.Wire(ctx, m.Wire, m.fleets, doors.Load{Positions: b.Objects})
 	if err == nil {
 		_, err = b.sender.Wire(ctx, m.Wire, m.fleets, doors.Load{Length: min(warmup, b.Duration)})

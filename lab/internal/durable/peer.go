@@ -29,7 +29,7 @@ func (b *bench) startPeer(ctx context.Context) (*peer, error) {
 	if p.Peer, err = doors.StartPeer(ctx, program, b.root, b.Sets, "", true); err != nil {
 		return nil, err
 	}
-	b.say("%s: %d objects", doors.PeerName, b.Objects)
+	b.Say("%s: %d objects", doors.PeerName, b.Objects)
 	if _, err := b.sender.Tile38(ctx, p.Peer, p.fleets, doors.Load{Positions: b.Objects}); err != nil {
 		return nil, errors.Join(err, p.stop(ctx))
 	}

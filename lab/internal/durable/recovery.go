@@ -17,7 +17,7 @@ import (
 // recoverAll kills platforms of each size, and starts them again.
 func (b *bench) recoverAll(ctx context.Context) error {
 	for _, objects := range b.Recovery {
-		b.say("kill -9 with %d objects", objects)
+		b.Say("kill -9 with %d objects", objects)
 		r, err := b.recover(ctx, objects)
 		if err != nil {
 			return fmt.Errorf("recovery of %d objects: %w", objects, err)

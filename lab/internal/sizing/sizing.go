@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,18 +19,14 @@ import (
 
 // Options say what is measured.
 type Options struct {
-	Program string // that has the command up
-	Dir     string // on the measured disk; all files are made below it
-	Sets    string // directory of GeoJSON files
+	doors.Setup
 
-	Vehicles    []int
-	Every       []time.Duration // between two positions of a vehicle
-	Doors       []doors.Door
-	Duration    time.Duration // of each load
-	Subscribers []int         // of all events, beside the fleet of the middle
-	Day         int           // vehicles whose day is stored; 0: none
-
-	Progress io.Writer
+	Vehicles    []int           `placeholder:"N" default:"1000,10000,100000,1000000" help:"Sizes of fleets (default ${default})."`
+	Every       []time.Duration `placeholder:"TIME" default:"10s,1s" help:"Times between two positions of a vehicle (default ${default})."`
+	Doors       []doors.Door    `name:"door" placeholder:"DOOR" default:"wire,http" complete:"wire,http" help:"Interfaces: wire, batches as of a gateway, or http, a position a request as of a phone (default ${default})."`
+	Duration    time.Duration   `short:"d" placeholder:"DURATION" default:"10s" help:"Length of each load (default ${default})."`
+	Subscribers []int           `placeholder:"N" default:"10,100" help:"Streams of all events, beside the smaller fleet of the middle; 0 leaves that out (default ${default})."`
+	Day         int             `placeholder:"N" default:"50" help:"Vehicles whose day is stored, to measure the disk; 0 leaves that out (default ${default})."`
 }
 
 const (
@@ -89,8 +84,6 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	return report, nil
 }
 
-func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Progress, format+"\n", args...) }
-
 // beside runs f while a platform runs that keeps its journal in a directory.
 func (b *bench) beside(ctx context.Context, data string, f func(p *doors.Platform) error) error {
 	p, err := b.service.Start(ctx, data)
@@ -111,7 +104,7 @@ func (b *bench) fleet(ctx context.Context, vehicles int) (err error) {
 			return err
 		}
 		b.report.Sets = sets
-		b.say("%d vehicles", vehicles)
+		b.Say("%d vehicles", vehicles)
 		sender := newSender(doors.Wire, 0)
 		fleets := sender.Fleets(doors.Wire, b.places, "", vehicles, min(conns, vehicles))
 		if _, err := sender.Wire(ctx, p.Wire, fleets, doors.Load{Positions: vehicles}); err != nil {
@@ -173,7 +166,7 @@ func (b *bench) cell(ctx context.Context, p *doors.Platform, fleets []*doors.Fle
 		return err
 	}
 	c.fill(&w, &grown)
-	b.say("  %s every %v: %s", c.Door, c.Every, c.text())
+	b.Say("  %s every %v: %s", c.Door, c.Every, c.text())
 	b.report.Cells = append(b.report.Cells, c)
 	return nil
 }

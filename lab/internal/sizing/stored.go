@@ -33,7 +33,7 @@ func (b *bench) day(ctx context.Context, every time.Duration) (err error) {
 	data := filepath.Join(b.root, "data")
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	s := Stored{Vehicles: b.Day, Every: Seconds(every.Seconds())}
-	b.say("a day of %d vehicles, a position each %v", b.Day, every)
+	b.Say("a day of %d vehicles, a position each %v", b.Day, every)
 	err = b.beside(ctx, data, func(p *doors.Platform) error {
 		fleets := b.places.Fleets(b.Day, min(conns, b.Day))
 		for _, f := range fleets {
@@ -63,7 +63,7 @@ func (b *bench) day(ctx context.Context, every time.Duration) (err error) {
 		return err
 	}
 	s.PerPosition = float64(s.Bytes) / float64(s.Positions)
-	b.say("  %.1f bytes a position, %.1f of them history", s.PerPosition, s.History)
+	b.Say("  %.1f bytes a position, %.1f of them history", s.PerPosition, s.History)
 	b.report.Stored = append(b.report.Stored, s)
 	return nil
 }

@@ -114,7 +114,7 @@ func (b *bench) open(ctx context.Context, root, policy string) (all []*visitor, 
 
 // prepare sends each object once, and then some load.
 func (b *bench) prepare(ctx context.Context, v *visitor) error {
-	b.say("%s: %d objects", v.name(), b.Objects)
+	b.Say("%s: %d objects", v.name(), b.Objects)
 	_, err := v.send(ctx, doors.Load{Positions: b.Objects})
 	if err == nil {
 		_, err = v.send(ctx, doors.Load{Length: min(warmup, b.Duration)})
@@ -167,7 +167,7 @@ func (b *bench) openPeer(ctx context.Context, root string) (all []*visitor, end 
 // visit runs the rounds. After each one the report has the figures so far.
 func (b *bench) visit(ctx context.Context, all []*visitor) error {
 	for round := range b.Rounds {
-		b.say("doors: round %d of %d", round+1, b.Rounds)
+		b.Say("doors: round %d of %d", round+1, b.Rounds)
 		for i := range all {
 			if err := all[(round+i)%len(all)].measure(ctx, b.Duration); err != nil {
 				return err

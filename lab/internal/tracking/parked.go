@@ -65,7 +65,7 @@ func (b *bench) park(ctx context.Context) error {
 	places := b.boundaries(b.Vehicles)
 	for _, policy := range b.Policies {
 		for _, every := range b.Every {
-			b.say("%s: %d vehicles parked on boundaries, a position in %v", policy, b.Vehicles, every)
+			b.Say("%s: %d vehicles parked on boundaries, a position in %v", policy, b.Vehicles, every)
 			f, err := b.parkAt(ctx, policy, every, places)
 			if err != nil {
 				return err

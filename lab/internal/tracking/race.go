@@ -59,7 +59,7 @@ func (b *bench) race(ctx context.Context) error {
 		all = append(all, c)
 	}
 	for round := range b.Rounds {
-		b.say("throughput: round %d of %d", round+1, b.Rounds)
+		b.Say("throughput: round %d of %d", round+1, b.Rounds)
 		for i := range all {
 			c := all[(round+i)%len(all)]
 			c.measure(ctx, b.Duration)

@@ -30,7 +30,7 @@ func (b *bench) replay(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.say("%s: %d positions", policy, len(batch.Positions))
+		b.Say("%s: %d positions", policy, len(batch.Positions))
 		r := count(ctx, v, batch.Positions)
 		r.Policy, r.Rejected = policy, len(batch.Rejected)+batch.Omitted
 		b.report.Recorded = append(b.report.Recorded, r)

@@ -85,7 +85,7 @@ func (b *bench) change(ctx context.Context) (err error) {
 	r.PerRule = float64(rules-before) / float64(r.Rules)
 	p := ingest.New(ingest.Config{Fences: views.New(catalog, book), Publisher: discard{}})
 	defer p.Close(context.WithoutCancel(ctx))
-	b.say("rules: %d rules, %d objects with %d positions each", r.Rules, r.Objects, fixesEach)
+	b.Say("rules: %d rules, %d objects with %d positions each", r.Rules, r.Objects, fixesEach)
 	if err := fill(ctx, p, vehicles); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (b *bench) change(ctx context.Context) (err error) {
 		if len(of[kind]) == 0 {
 			continue
 		}
-		b.say("rules: changes of a rule of %s", kind)
+		b.Say("rules: changes of a rule of %s", kind)
 		c := RuleChange{Of: kind, Changes: ruleChanges}
 		if err := c.measure(ctx, p, book, of[kind], vehicles); err != nil {
 			return err

@@ -7,8 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -20,29 +18,30 @@ import (
 
 // Options configure Run.
 type Options struct {
-	Sets      string          // directory of GeoJSON files
-	Policies  []string        // names of presets
-	InProcess bool            // measure the throughput of a shard
-	Doors     []doors.Door    // and that of platforms, through these
-	Noise     float64         // metres: the standard deviation of a receiver's error on each axis
-	Vehicles  int             // parked ones, for each rate; 0: none, and no delays
-	Parked    time.Duration   // for so long
-	Every     []time.Duration // times between two positions of a vehicle
-	Objects   int             // of the throughput
-	Rounds    int             // of the throughput
-	Duration  time.Duration   // of a turn
-	Rules     int             // of which one is changed while positions come in; 0: none
-	File      string          // recorded positions, in place of all that; "": none
-	Progress  io.Writer
+	doors.Setup
 
-	// Of the doors.
-	Program  string // that has the command up
-	Dir      string // for the journals of the platforms, and other temporary files
-	Volatile bool   // the platforms keep no journal
-	Conns    int
-	Batch    int    // positions
-	Window   int    // batches of a connection that are sent and not acknowledged
-	Peer     string // program tile38-server; "" = that of PATH
+	Policies []string `name:"policy" placeholder:"PRESET" default:"raw,steady" help:"Policies to compare: raw, steady, accuracy or dwell:DURATION (default ${default})."`
+
+	Noise    float64         `placeholder:"METRES" default:"5" help:"Error of a receiver on each axis, one standard deviation; it changes within half a minute (default ${default})."`
+	Vehicles int             `placeholder:"N" default:"100" help:"Vehicles that are parked on boundaries; 0 leaves them out, and the crossings (default ${default})."`
+	Parked   time.Duration   `placeholder:"DURATION" default:"24h" help:"For so long, in the simulation (default ${default})."`
+	Every    []time.Duration `placeholder:"DURATION" default:"1s,10s,30s,300s" help:"Times between two positions of a vehicle (default ${default})."`
+
+	Door      []string     `placeholder:"DOOR" default:"process" help:"Where the throughput is measured: process (one shard in this process), and wire, http, bus (platforms that this program starts), or none (default ${default})."`
+	InProcess bool         `kong:"-"` // measure the throughput of a shard, as Door says
+	Doors     []doors.Door `kong:"-"` // and that of platforms, through these
+	Conns     int          `short:"c" placeholder:"N" default:"2" help:"Connections to a door (default ${default})."`
+	Batch     int          `placeholder:"N" default:"1000" help:"Positions that are sent together (default ${default})."`
+	Window    int          `placeholder:"N" default:"2" help:"Batches of a connection that are sent and not acknowledged (default ${default})."`
+	Volatile  bool         `name:"no-journal" help:"Platforms and peer keep nothing on disk."`
+	Peer      string       `type:"path" placeholder:"FILE" help:"The program tile38-server, for a row beside the doors (default that of PATH, if it is there)."`
+
+	Objects  int           `placeholder:"N" default:"20000" help:"Vehicles that drive, for the throughput (default ${default})."`
+	Rounds   int           `placeholder:"N" default:"5" help:"Rounds of the throughput, in each of which every policy has a turn (default ${default})."`
+	Duration time.Duration `short:"d" placeholder:"DURATION" default:"2s" help:"Length of a turn (default ${default})."`
+
+	Rules int    `placeholder:"N" help:"Put so many rules on the vehicles that drive, and change one of them while positions come in: the bytes of an object, and the time of a change."`
+	File  string `type:"path" placeholder:"FILE" help:"Recorded positions, in the forms of POST /v1/positions: count the events of each policy for them, in place of the rest."`
 }
 
 // Report is what was measured.
@@ -120,8 +119,6 @@ func (b *bench) view(policy string) (*track.View, error) {
 	}
 	return v, nil
 }
-
-func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.Progress, format+"\n", args...) }
 
 // epoch is the time at which the simulated receivers begin.
 const epoch track.Millis = 1_700_000_000_000

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"paddock/lab/internal/doors"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,8 +30,8 @@ func yard(t *testing.T) string {
 
 func TestRun(t *testing.T) {
 	o := Options{
-		Sets: yard(t), Policies: []string{"raw", "steady"}, InProcess: true, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
-		Every: []time.Duration{10 * time.Second}, Objects: 50, Rounds: 2, Duration: 10 * time.Millisecond, Progress: io.Discard,
+		Setup: doors.Setup{Sets: yard(t), Progress: io.Discard}, Policies: []string{"raw", "steady"}, InProcess: true, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
+		Every: []time.Duration{10 * time.Second}, Objects: 50, Rounds: 2, Duration: 10 * time.Millisecond,
 	}
 	r, err := Run(t.Context(), o)
 	if err != nil {
@@ -53,7 +55,7 @@ func TestRun(t *testing.T) {
 	if r, err := Run(ctx, o); err == nil || len(r.Flapping) > 0 {
 		t.Errorf("an ended context: %v, %+v", err, r)
 	}
-	if _, err := Run(t.Context(), Options{Sets: t.TempDir()}); err == nil {
+	if _, err := Run(t.Context(), Options{Setup: doors.Setup{Sets: t.TempDir()}}); err == nil {
 		t.Error("no fences, and no error")
 	}
 }
@@ -61,8 +63,8 @@ func TestRun(t *testing.T) {
 // Receivers report their accuracy, so that the policy of that name differs from raw.
 func TestAccuracy(t *testing.T) {
 	r, err := Run(t.Context(), Options{
-		Sets: yard(t), Policies: []string{"raw", "accuracy"}, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
-		Every: []time.Duration{10 * time.Second}, Progress: io.Discard,
+		Setup: doors.Setup{Sets: yard(t), Progress: io.Discard}, Policies: []string{"raw", "accuracy"}, Noise: 5, Vehicles: 3, Parked: 3 * time.Hour,
+		Every: []time.Duration{10 * time.Second},
 	})
 	if f := r.Flapping; err != nil || len(f) != 2 || f[1].Events >= f[0].Events/2 || len(r.Throughput) > 0 {
 		t.Errorf("%v, %+v", err, f)
@@ -71,7 +73,7 @@ func TestAccuracy(t *testing.T) {
 
 // A rule is changed while positions come in.
 func TestRules(t *testing.T) {
-	o := Options{Sets: yard(t), Policies: []string{"steady"}, Objects: 500, Rules: 50, Progress: io.Discard}
+	o := Options{Setup: doors.Setup{Sets: yard(t), Progress: io.Discard}, Policies: []string{"steady"}, Objects: 500, Rules: 50}
 	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +110,7 @@ func TestRecorded(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), Options{Sets: yard(t), Policies: []string{"raw", "steady"}, File: file, Progress: io.Discard})
+	r, err := Run(t.Context(), Options{Setup: doors.Setup{Sets: yard(t), Progress: io.Discard}, Policies: []string{"raw", "steady"}, File: file})
 	if err != nil || len(r.Recorded) != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
