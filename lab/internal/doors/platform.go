@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -199,21 +198,9 @@ func Files(dir string) (files int, bytes int64, err error) {
 	return files, bytes, err
 }
 
-// client makes the few requests that are not measured one by one, each over a connection of its
-// own.
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: nil}, Timeout: AnswerWithin}
-
-// Get returns an answer.
-func Get(ctx context.Context, host, path string) (status int, header http.Header, body string, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+path, nil)
-	if err != nil {
-		return 0, nil, "", err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, nil, "", err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, response.Header, string(text), err
+// Get returns an answer of a service as process.Ask does.
+func Get(ctx context.Context, host, path string) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
+	defer cancel()
+	return process.Ask(ctx, http.MethodGet, "http://"+host+path, nil, nil)
 }

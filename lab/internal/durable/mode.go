@@ -2,11 +2,9 @@ package durable
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +16,7 @@ import (
 	"paddock/internal/platform/position"
 	"paddock/lab/internal/doors"
 	"paddock/lab/internal/results"
+	"paddock/lab/process"
 )
 
 // mode is a platform that keeps a journal, none, or that of a cluster, with its load and its
@@ -101,19 +100,8 @@ func (m *mode) putSet(ctx context.Context, file string) error {
 		return err
 	}
 	url := fmt.Sprintf("http://%s/v1/sets/%s", m.HTTP, strings.TrimSuffix(filepath.Base(file), ".geojson"))
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("PUT %s: answer %d", url, response.StatusCode)
-	}
-	return nil
+	_, _, err = process.Ask(ctx, http.MethodPut, url, nil, text)
+	return err
 }
 
 // measure makes the load of a round: by wire, then by HTTP.
@@ -201,20 +189,7 @@ func (m *mode) profile(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+doors.AnswerWithin)
 	defer cancel()
 	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", m.HTTP, seconds)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	request.Close = true
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: answer %d", url, response.StatusCode)
-	}
+	_, text, err := process.Ask(ctx, http.MethodGet, url, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -65,13 +65,13 @@ func (b *bench) recover(ctx context.Context, objects int) (r *Recovery, err erro
 
 // cursorOf returns the cursor behind the newest event.
 func cursorOf(ctx context.Context, host string) (string, error) {
-	status, header, _, err := doors.Get(ctx, host, "/v1/events?wait=0&last=1")
+	answer, _, err := doors.Get(ctx, host, "/v1/events?wait=0&last=1")
 	if err != nil {
 		return "", err
 	}
-	cursor := header.Get("Paddock-Cursor")
-	if status != http.StatusOK || cursor == "" {
-		return "", fmt.Errorf("GET /v1/events: answer %d without a cursor", status)
+	cursor := answer.Header.Get("Paddock-Cursor")
+	if cursor == "" {
+		return "", errors.New("GET /v1/events: an answer without a cursor")
 	}
 	return cursor, nil
 }
@@ -106,15 +106,15 @@ func watch(ctx context.Context, p *doors.Platform, host string, r *Recovery, cur
 	return nil
 }
 
-// until returns the milliseconds from the start of the process to the first answer with status 200.
+// until returns the milliseconds from the start of the process to the first answer of success.
 func until(ctx context.Context, p *doors.Platform, host, path string) (Millis, error) {
 	for {
-		status, _, text, err := doors.Get(ctx, host, path)
-		if err == nil && status == http.StatusOK {
+		answer, _, err := doors.Get(ctx, host, path)
+		if err == nil {
 			return newMillis(time.Since(p.Begun)), nil
 		}
-		if err == nil && status != http.StatusServiceUnavailable {
-			return 0, fmt.Errorf("GET %s: answer %d: %.200s", path, status, text)
+		if answer != nil && answer.StatusCode != http.StatusServiceUnavailable {
+			return 0, err
 		}
 		select {
 		case <-p.Ended():

@@ -3,24 +3,18 @@ package gofence
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"paddock/lab/process"
 )
 
-const (
-	// maxProfile bounds a profile, in bytes; one of a minute has some hundred thousand.
-	maxProfile = 64 << 20
-	// profileGrace is the time that a profile may take beyond its seconds.
-	profileGrace = 30 * time.Second
-)
-
-// client keeps no connection.
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+// profileGrace is the time that a profile may take beyond its seconds.
+const profileGrace = 30 * time.Second
 
 // FetchProfile takes a CPU profile of so many whole seconds from a server that serves /debug/pprof.
 // base is http://host:port; its path is dropped. token, if not empty, is sent as bearer.
@@ -32,25 +26,16 @@ func FetchProfile(ctx context.Context, base, token string, seconds int) (*profil
 	at := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/debug/pprof/profile", RawQuery: "seconds=" + strconv.Itoa(seconds)}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+profileGrace)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-	if err != nil {
-		return nil, err
-	}
+	header := http.Header{}
 	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+		header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := client.Do(request)
+	answer, data, err := process.Ask(ctx, http.MethodGet, at.String(), header, nil)
+	if answer != nil && err != nil {
+		err = fmt.Errorf("%w; does it run with --profile?", err)
+	}
 	if err != nil {
 		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // as much as there is
-		return nil, fmt.Errorf("%s: %s: %.200q; does it run with --profile?", at.Redacted(), response.Status, text)
-	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, maxProfile))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at.Redacted(), err)
 	}
 	return profile.ParseData(data)
 }

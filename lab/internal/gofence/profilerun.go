@@ -1,16 +1,15 @@
 package gofence
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"paddock/internal/process/lifecycle"
+	"paddock/lab/process"
 	"paddock/load"
 	"paddock/load/http1"
 
@@ -93,23 +92,12 @@ func (r *ProfileRun) underLoad(ctx context.Context) (p *profile.Profile, request
 
 // try posts the first body.
 func (r *ProfileRun) try(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Bodies[0]))
-	if err != nil {
-		return err
-	}
+	header := http.Header{}
 	for _, f := range r.header() {
-		request.Header.Set(f.Name, f.Value)
+		header.Set(f.Name, f.Value)
 	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 512)) // as much as there is
-		return fmt.Errorf("answer %d: %q", response.StatusCode, text)
-	}
-	return nil
+	_, _, err := process.Ask(ctx, http.MethodPost, r.URL, header, r.Bodies[0])
+	return err
 }
 
 // header returns the fields of a posted request.
