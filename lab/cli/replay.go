@@ -84,7 +84,7 @@ func (r *replay) run(ctx context.Context, c *Console) (verdict, err error) {
 	}
 	ctx, release := interruptible(ctx)
 	defer release()
-	report := &scenario.Report{Load: r.load, Target: r.target, Subject: r.subject, Duration: r.Duration}
+	report := &scenario.Report{Load: r.load.Name, Target: r.target, Subject: r.subject, Duration: r.Duration}
 	for _, rate := range r.Rate {
 		row, judged, err := r.at(ctx, c, release, rate)
 		if err != nil {

@@ -160,10 +160,14 @@ func (r *Row) Value(column string) (float64, bool) {
 	return f * map[string]float64{"": 1, "%": 1, "MB": 1 << 20, "GB": 1 << 30}[printed[len(digits):]], err == nil
 }
 
-// Duration returns a time of the document; 0 if there is none.
-func (r *Row) Duration(column string) time.Duration {
-	ms, _ := r.Value(column)
-	return time.Duration(math.Round(ms * float64(time.Millisecond)))
+// Duration returns a time of the document; nil if there is none.
+func (r *Row) Duration(column string) *time.Duration {
+	ms, ok := r.Value(column)
+	if !ok {
+		return nil
+	}
+	d := time.Duration(math.Round(ms * float64(time.Millisecond)))
+	return &d
 }
 
 // TrueRate returns the interval of the true rate behind one that was computed as N div S: above

@@ -20,16 +20,16 @@ type Load struct {
 
 // Original is a result of the original benchmark at a rate.
 type Original struct {
-	PerSecond    float64
-	GoHTTPTunnel Figures
-	Koding       Figures // koding/tunnel
+	PerSecond    float64 `json:"-"`
+	GoHTTPTunnel Figures `json:"go-http-tunnel"`
+	Koding       Figures `json:"koding/tunnel"`
 }
 
 // Figures are those of one tunnel at one rate.
 type Figures struct {
-	Success float64       // share of the requests
-	P99     time.Duration // corrected, see Row; 0 = it gives none
-	Max     time.Duration // 0 = it gives none
+	Success float64        `json:"success"`          // share of the requests
+	P99     *time.Duration `json:"p99_corrected_ns"` // see Row; nil = it gives none
+	Max     *time.Duration `json:"max_ns"`           // nil = it gives none
 }
 
 // The loads. They ran on four t2.micro machines, a server, a client and two that asked: no

@@ -27,7 +27,8 @@ type Row struct {
 	Verdict  string         `json:"lamp"`     // see load.Verdict
 	Why      string         `json:"lamp_text"`
 	Used     []Used         `json:"used,omitempty"`
-	Original *Original      `json:"-"`
+	Success  float64        `json:"success"` // the share of the requests that were answered well
+	Original *Original      `json:"original,omitempty"`
 }
 
 // Used is the use of a process during a row.
@@ -44,12 +45,9 @@ func (l *Load) NewRow(perSecond float64, plan *load.Plan, r *load.Result) Row {
 	response := r.Total.Response
 	verdict := load.Judge(plan, r)
 	return Row{
-		PerSecond: perSecond, Requests: all, Succeeded: all - failed,
+		PerSecond: perSecond, Requests: all, Succeeded: all - failed, Success: float64(all-failed) / float64(max(all, 1)),
 		P99: response.Quantile(0.99), P99Corrected: response.Corrected(every).Quantile(0.99),
 		Max: max(response.Max(), r.Unanswered.Oldest), Response: runfile.TimesOf(response, nil),
 		Verdict: verdict.Level.String(), Why: verdict.String(), Original: l.At(perSecond),
 	}
 }
-
-// Success is the share of the requests that were answered well; NaN without any.
-func (r *Row) Success() float64 { return float64(r.Succeeded) / float64(r.Requests) }

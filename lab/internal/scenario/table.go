@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -14,21 +13,21 @@ import (
 
 // Report is a load with its results.
 type Report struct {
-	Load     *Load
-	Target   string
-	Subject  string // the requests
-	Duration time.Duration
-	Rows     []Row
+	Load     string        `json:"load"` // its name
+	Target   string        `json:"target"`
+	Subject  string        `json:"subject"` // the requests
+	Duration time.Duration `json:"duration_ns"`
+	Rows     []Row         `json:"rows"`
 }
 
 // WriteText writes it for a person, the original's figures beside ours.
 func (r *Report) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s, %s, %v at each rate\n\n", r.Load.Name, r.Target, r.Subject, r.Duration)
+	fmt.Fprintf(w, "%s: %s, %s, %v at each rate\n\n", r.Load, r.Target, r.Subject, r.Duration)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "rate\tsuccess\tp99\tp99 corrected\tmax\tlamp\tgo-http-tunnel\tkoding/tunnel\t")
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		fmt.Fprintf(table, "%s/s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", figure.Number(row.PerSecond), percent(row.Success()),
+		fmt.Fprintf(table, "%s/s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", figure.Number(row.PerSecond), row.success(),
 			figure.Time(row.P99), figure.Time(row.P99Corrected), figure.Time(row.Max), row.Verdict, theirs(row.Original, goHTTPTunnel), theirs(row.Original, koding))
 	}
 	if err := table.Flush(); err != nil {
@@ -73,61 +72,20 @@ func theirs(o *Original, of func(*Original) Figures) string {
 		return "-"
 	}
 	f := of(o)
-	duration := func(d time.Duration) string {
-		if d == 0 {
+	duration := func(d *time.Duration) string {
+		if d == nil {
 			return "-"
 		}
-		return figure.Time(d)
+		return figure.Time(*d)
 	}
 	return fmt.Sprintf("%.2f %%, %s, %s", f.Success*100, duration(f.P99), duration(f.Max))
 }
 
-// percent writes a share with three decimals, truncated and not rounded: a share below 1 never
+// success writes the share with three decimals, truncated and not rounded: a share below 1 never
 // reads as 100.000 %.
-func percent(share float64) string {
-	if math.IsNaN(share) {
+func (r *Row) success() string {
+	if r.Requests == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f %%", math.Floor(share*1e5)/1e3)
-}
-
-// MarshalJSON adds the original's figures to each row.
-func (r *Report) MarshalJSON() ([]byte, error) {
-	type figures struct {
-		Success float64        `json:"success"`
-		P99     *time.Duration `json:"p99_corrected_ns"`
-		Max     *time.Duration `json:"max_ns"`
-	}
-	known := func(d time.Duration) *time.Duration {
-		if d == 0 {
-			return nil
-		}
-		return &d
-	}
-	type row struct {
-		*Row
-		Success  float64            `json:"success"`
-		Original map[string]figures `json:"original,omitempty"`
-	}
-	rows := make([]row, len(r.Rows))
-	for i := range r.Rows {
-		one := &r.Rows[i]
-		rows[i].Row = one
-		if one.Requests > 0 {
-			rows[i].Success = one.Success()
-		}
-		if o := one.Original; o != nil {
-			rows[i].Original = map[string]figures{}
-			for name, f := range map[string]Figures{"go-http-tunnel": o.GoHTTPTunnel, "koding/tunnel": o.Koding} {
-				rows[i].Original[name] = figures{f.Success, known(f.P99), known(f.Max)}
-			}
-		}
-	}
-	return json.Marshal(struct {
-		Load     string        `json:"load"`
-		Target   string        `json:"target"`
-		Subject  string        `json:"subject"`
-		Duration time.Duration `json:"duration_ns"`
-		Rows     []row         `json:"rows"`
-	}{r.Load.Name, r.Target, r.Subject, r.Duration, rows})
+	return fmt.Sprintf("%.3f %%", math.Floor(r.Success*1e5)/1e3)
 }

@@ -30,13 +30,13 @@ func result(failed int64) *load.Result {
 func TestRows(t *testing.T) {
 	l := scenario.Spike()
 	row := l.NewRow(1000, &load.Plan{}, result(100))
-	if row.Success() != 0.999 || row.Max < time.Second || row.P99 > 1001*time.Microsecond {
+	if row.Success != 0.999 || row.Max < time.Second || row.P99 > 1001*time.Microsecond {
 		t.Errorf("%+v", row)
 	}
 	if row.P99Corrected < 5*time.Millisecond { // each of these seconds stands for a thousand requests
 		t.Errorf("p99 corrected %v", row.P99Corrected)
 	}
-	if row.Original == nil || row.Original.GoHTTPTunnel.P99 != 793_423_871 || l.NewRow(1001, &load.Plan{}, result(0)).Original != nil {
+	if row.Original == nil || *row.Original.GoHTTPTunnel.P99 != 793_423_871 || l.NewRow(1001, &load.Plan{}, result(0)).Original != nil {
 		t.Errorf("the original's: %+v", row.Original)
 	}
 }
@@ -53,7 +53,7 @@ func TestReport(t *testing.T) {
 		{scenario.Spike(), 10_000, 1, []string{"10,000/s  99.999 %", "-  "}},
 		{scenario.Pressure(), 500, 0, []string{"99.96 %, 1.46s, 1.92s", "63.16 %, -, -"}},
 	} {
-		report := scenario.Report{Load: tc.load, Target: "http://x/", Subject: "184 files", Duration: time.Minute}
+		report := scenario.Report{Load: tc.load.Name, Target: "http://x/", Subject: "184 files", Duration: time.Minute}
 		report.Rows = append(report.Rows, tc.load.NewRow(tc.rate, &load.Plan{}, result(tc.failed)))
 		var text bytes.Buffer
 		if err := report.WriteText(&text); err != nil {
