@@ -247,12 +247,11 @@ func (r *loadRun) once(ctx context.Context, c *Console, release func(), dir stri
 	}
 	command := append([]string{"paddock"}, c.Args...)
 	run := &report.Run{
-		Title: r.title, Command: runfile.Redact(command), Load: describe(&r.plan, result.Engine),
-		Plan: &r.plan, Result: result, Series: series, Outcomes: r.outcomes(result, recorder),
+		Title: r.title, Plan: &r.plan, Result: result, Series: series, Outcomes: r.outcomes(result, recorder),
 		Document: recorder.Document(runfile.ReadManifest(command, result.Began), result), Directory: files,
 	}
 	run.Document.Objectives = runfile.ObjectivesOf(run.Outcomes)
-	run.Document.Title, run.Document.Load = run.Title, run.Load
+	run.Document.Title, run.Document.Load = run.Title, describe(&r.plan, result.Engine)
 	return run, nil
 }
 
@@ -278,9 +277,6 @@ func (r *loadRun) view(c *Console) *live.View {
 
 // publish prints a run's report, and writes it to --out.
 func (r *loadRun) publish(c *Console, run *report.Run, number int) error {
-	for _, f := range run.More {
-		run.Document.Facts = append(run.Document.Facts, runfile.Fact(f))
-	}
 	if r.Repeat > 1 && !r.JSON {
 		fmt.Fprintf(c.Stdout, "Run %d of %d\n\n", number, r.Repeat)
 	}

@@ -195,7 +195,7 @@ func account(run *report.Run) error {
 	if a.Foreign > 0 {
 		text += fmt.Sprintf(", %s of another run", figure.Count(a.Foreign))
 	}
-	run.More = append(run.More, report.Fact{Name: "messages", Text: text})
+	run.Document.Facts = append(run.Document.Facts, runfile.Fact{Name: "messages", Text: text})
 	messages := runfile.Messages(a)
 	run.Document.Messages = &messages
 	if a.Lost+a.Doubled > 0 {

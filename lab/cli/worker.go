@@ -10,6 +10,7 @@ import (
 	"paddock/lab/internal/distributed"
 	"paddock/lab/internal/figure"
 	"paddock/lab/internal/report"
+	"paddock/lab/internal/runfile"
 	"paddock/load"
 )
 
@@ -86,7 +87,7 @@ func (b *httpCmd) fromWorkers(ctx context.Context, c *Console, run *loadRun, job
 	}
 	run.account = func(r *report.Run) error {
 		r.Document.Workers = last.Workers
-		r.More = append(r.More, workerFacts(last)...)
+		r.Document.Facts = append(r.Document.Facts, workerFacts(last)...)
 		return nil
 	}
 	if err = run.run(ctx, c); missing != "" && rank(err) <= rank(unmeasuredError(nil)) {
@@ -96,7 +97,7 @@ func (b *httpCmd) fromWorkers(ctx context.Context, c *Console, run *loadRun, job
 }
 
 // workerFacts are the lines of a report about workers.
-func workerFacts(r *distributed.Report) (facts []report.Fact) {
+func workerFacts(r *distributed.Report) (facts []runfile.Fact) {
 	for _, w := range r.Workers {
 		text := fmt.Sprintf("%s: %s, %d of the threads on %d processors, %s answers; clock %s ahead (±%s, drift %s), began %s late", w.Name, w.State,
 			w.Threads, w.Cores, figure.Count(w.Done), figure.Time(time.Duration(w.Offset)), figure.Time(time.Duration(w.OffsetError)),
@@ -104,13 +105,13 @@ func workerFacts(r *distributed.Report) (facts []report.Fact) {
 		if w.Verdict != "" {
 			text += ", " + w.Verdict
 		}
-		facts = append(facts, report.Fact{Name: "worker", Text: text})
+		facts = append(facts, runfile.Fact{Name: "worker", Text: text})
 	}
 	if r.Missing != "" {
-		facts = append(facts, report.Fact{Name: "MISSING", Text: r.Missing})
+		facts = append(facts, runfile.Fact{Name: "MISSING", Text: r.Missing})
 	}
 	if r.Shared {
-		facts = append(facts, report.Fact{Name: "bus", Text: "WARNING: workers were controlled over the service under test, which adds to its load and may delay the counts"})
+		facts = append(facts, runfile.Fact{Name: "bus", Text: "WARNING: workers were controlled over the service under test, which adds to its load and may delay the counts"})
 	}
 	return facts
 }

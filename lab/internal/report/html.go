@@ -57,14 +57,19 @@ type errorRow struct{ Count, Class, Text, First, Last, Bytes string }
 // WriteHTML writes the run as one HTML file, which is read offline, in light and dark, on
 // paper and on a phone.
 func (r *Run) WriteHTML(w io.Writer) error {
-	verdict := r.verdict()
+	verdict := &r.Document.Verdict
 	p := &page{
 		Run: r, Style: template.CSS(pageStyle), Script: template.JS(pageScript), //nolint:gosec // both are ours
-		Verdict: verdict.Level.String(), Meaning: meanings[verdict.Level], Facts: r.facts(), Open: r.Plan.Arrivals != nil,
-		Began: r.Result.Began.UTC().Format(time.RFC3339), Command: strings.Join(r.Command, " "),
+		Verdict: verdict.Level, Meaning: meanings[verdict.Level], Facts: r.facts(), Open: r.Plan.Arrivals != nil,
+		Began: r.Result.Began.UTC().Format(time.RFC3339),
 	}
-	for _, m := range verdict.Causes() {
-		p.Causes = append(p.Causes, m.Text)
+	if m := r.Document.Manifest; m != nil {
+		p.Command = strings.Join(m.Argv, " ")
+	}
+	for _, m := range verdict.Measures {
+		if m.Level != load.Green.String() {
+			p.Causes = append(p.Causes, m.Text)
+		}
 	}
 	p.Columns, p.Phases = r.columns(), phases(r.Document)
 	p.TargetColumns, p.Targets = targetColumns, r.targets()
@@ -94,10 +99,10 @@ func (r *Run) quantile(q float64) string {
 	return figure.Time(d)
 }
 
-var meanings = [...]string{
-	load.Green: "The numbers are the service's.",
-	load.Amber: "The generator may have had a part in the numbers.",
-	load.Red:   "Generator-bound: rates are lower bounds and times upper ones.",
+var meanings = map[string]string{
+	load.Green.String(): "The numbers are the service's.",
+	load.Amber.String(): "The generator may have had a part in the numbers.",
+	load.Red.String():   "Generator-bound: rates are lower bounds and times upper ones.",
 }
 
 // plotData is the data of the script.

@@ -21,17 +21,11 @@ func Open(dir string) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{
-		Title: cmp.Or(d.Title, d.Plan.Driver+" "+d.Plan.Address), Load: d.Load, Plan: &load.Plan{},
-		Result: d.Result(), Document: d, judged: verdictOf(&d.Verdict),
-	}
-	if d.Manifest != nil {
-		r.Command = d.Manifest.Argv
+		Title: cmp.Or(d.Title, d.Plan.Driver+" "+d.Plan.Address), Plan: &load.Plan{},
+		Result: d.Result(), Document: d,
 	}
 	if d.Plan.Model == "open" {
 		r.Plan.Arrivals = load.Constant{} // marks an open load; Load names the arrivals
-	}
-	for _, f := range d.Facts {
-		r.More = append(r.More, Fact(f))
 	}
 	for _, o := range d.Objectives {
 		list, err := slo.Parse(o.Objective)
@@ -69,22 +63,4 @@ func (r *Run) readSeconds(dir string) error {
 	}
 	r.Series, t.Response, t.Service, t.Lag = series, all[0], all[1], all[2]
 	return nil
-}
-
-func verdictOf(d *runfile.Verdict) *load.Verdict {
-	v := &load.Verdict{Level: levelOf(d.Level)}
-	for _, m := range d.Measures {
-		v.Measures = append(v.Measures, load.Measure{Name: m.Name, Level: levelOf(m.Level), Value: m.Value, Amber: m.Amber, Red: m.Red, Text: m.Text})
-	}
-	return v
-}
-
-// levelOf is the level of a name; one that is not known is the worst.
-func levelOf(name string) load.Level {
-	for _, l := range []load.Level{load.Green, load.Amber} {
-		if l.String() == name {
-			return l
-		}
-	}
-	return load.Red
 }

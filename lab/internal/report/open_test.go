@@ -65,11 +65,11 @@ func echo(t *testing.T, dir string, arrivals load.Arrivals, conns int) *Run {
 		t.Fatal(err)
 	}
 	r := &Run{
-		Title: "raw " + hostile, Load: "some load", Command: []string{"paddock", "bench"}, Plan: &plan, Result: result, Series: series,
-		Outcomes: slo.Check(list, result), More: []Fact{{"messages", "12"}}, Directory: files,
+		Title: "raw " + hostile, Plan: &plan, Result: result, Series: series,
+		Outcomes: slo.Check(list, result), Directory: files,
 		Document: recorder.Document(runfile.ReadManifest([]string{"paddock", "bench"}, result.Began), result),
 	}
-	r.Document.Title, r.Document.Load, r.Document.Facts = r.Title, r.Load, []runfile.Fact{{Name: "messages", Text: "12"}}
+	r.Document.Title, r.Document.Load, r.Document.Facts = r.Title, "some load", []runfile.Fact{{Name: "messages", Text: "12"}}
 	r.Document.Objectives = runfile.ObjectivesOf(r.Outcomes)
 	if err := r.WriteFiles(dir); err != nil {
 		t.Fatal(err)

@@ -22,8 +22,8 @@ const hostile = "</script><script>alert(1)</script>\x1b[2J\u202e"
 // newRun is an open run of some seconds in which a tenth of the requests failed.
 func newRun(seconds int) *Run {
 	r := &Run{
-		Title: "GET http://host/?" + hostile, Command: []string{"paddock", hostile}, Load: "1000/s",
-		Plan: &load.Plan{Address: "host:80", Codec: &load.Raw{}, Arrivals: load.Constant{PerSecond: 1000}}, Series: &Series{},
+		Title: "GET http://host/?" + hostile,
+		Plan:  &load.Plan{Address: "host:80", Codec: &load.Raw{}, Arrivals: load.Constant{PerSecond: 1000}}, Series: &Series{},
 		Result: &load.Result{Began: time.Unix(0, 0), Elapsed: time.Duration(seconds) * time.Second},
 	}
 	r.Plan.Duration = r.Result.Elapsed
@@ -55,7 +55,8 @@ func newRun(seconds int) *Run {
 	r.Result.Samples = []load.Sample{{Class: load.ClassReset, Text: hostile, Bytes: []byte(hostile), Count: 100 * int64(seconds)}}
 	r.Result.Targets = []load.Target{{Name: "GET /?" + hostile, Done: 7, Errors: 1, Response: histogram.New()}}
 	r.Result.Targets[0].Response.Record(int64(time.Second))
-	r.Document = recorder.Document(nil, r.Result)
+	r.Document = recorder.Document(&runfile.Manifest{Argv: []string{"paddock", hostile}}, r.Result)
+	r.Document.Load = "1000/s"
 	r.Document.Machine = &process.TargetUse{
 		Length: 10 * time.Second, User: 9 * time.Second, System: 3 * time.Second,
 		Service: &process.ServiceUse{CPU: 5 * time.Second, Resident: 3 << 20},

@@ -21,30 +21,18 @@ import (
 
 // Run is a run that is over, and everything that is said of it.
 type Run struct {
-	Title    string   // of the run
-	Command  []string // the command line, without secrets
-	Load     string   // a short description of the load
+	Title    string // of the run
 	Plan     *load.Plan
 	Result   *load.Result
 	Outcomes []slo.Outcome
-	More     []Fact // further facts, of the protocol
 
 	Series    *Series            // nil = not recorded
-	Document  *runfile.Document  // run.json
+	Document  *runfile.Document  // run.json, with the rest of what is said of the run
 	Directory *runfile.Directory // where its files are; nil = nowhere
-	judged    *load.Verdict      // as its file says it; nil = it is to be judged
 }
 
 // quantiles are the quantiles in reports, between the least and the longest.
 var quantiles = runfile.Quantiles[1 : len(runfile.Quantiles)-1]
-
-// verdict judges the run.
-func (r *Run) verdict() load.Verdict {
-	if r.judged != nil {
-		return *r.judged
-	}
-	return load.Judge(r.Plan, r.Result)
-}
 
 // Missed are the objectives that were not met, and unknown those of which too little was
 // measured.
@@ -82,7 +70,7 @@ func WriteRepeats(w io.Writer, runs []*Run) error {
 	for i, r := range runs {
 		h := r.Result.Total.Response
 		rates, p50, p99 = append(rates, r.Result.PerSecond()), append(p50, h.Quantile(0.5)), append(p99, h.Quantile(0.99))
-		fmt.Fprintf(t, "%d\t%s/s\t%s\t%s\t%v\t\n", i+1, figure.Number(rates[i]), figure.Time(p50[i]), figure.Time(p99[i]), r.verdict().Level)
+		fmt.Fprintf(t, "%d\t%s/s\t%s\t%s\t%v\t\n", i+1, figure.Number(rates[i]), figure.Time(p50[i]), figure.Time(p99[i]), r.Document.Verdict.Level)
 	}
 	for _, line := range []struct {
 		name string

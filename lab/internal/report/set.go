@@ -92,7 +92,7 @@ func (s *Set) rows() (all []setRow, marked bool) {
 			}
 			cells = append(cells, text)
 		}
-		all = append(all, setRow{row{r.Name, append(cells, r.failedShare())}, r.verdict().Level.String()})
+		all = append(all, setRow{row{r.Name, append(cells, r.failedShare())}, r.Document.Verdict.Level})
 	}
 	return all, marked
 }
@@ -152,10 +152,10 @@ func (s *Set) WriteHTML(w io.Writer) error {
 	p.Rows, p.Marked = s.rows()
 	var red []string
 	for _, r := range s.Runs {
-		if r.verdict().Level == load.Red {
+		if r.Document.Verdict.Level == load.Red.String() {
 			red = append(red, r.Name)
 		}
-		p.Facts = append(p.Facts, Fact{r.Name, r.Title + "; " + r.Load})
+		p.Facts = append(p.Facts, Fact{r.Name, r.Title + "; " + r.Document.Load})
 		if r.Document.Response != nil {
 			c := column{r.Name, r.Document.Response, r.Result.Total.Response}
 			p.Data.Curves = append(p.Data.Curves, c.curve())

@@ -21,7 +21,7 @@ func TestSet(t *testing.T) {
 	for i, name := range []string{"one", "two", hostile} {
 		r := newRun(20)
 		r.Document.Plan.Conns, r.Plan.Arrivals = 10*(i+1), nil
-		r.judged = &load.Verdict{Level: load.Level(i)}
+		r.Document.Verdict.Level = load.Level(i).String()
 		s.Runs = append(s.Runs, Member{r, name, "series"})
 	}
 	var page, text bytes.Buffer

@@ -19,8 +19,7 @@ import (
 // WriteText writes the run for a person at a terminal.
 func (r *Run) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	verdict := r.verdict()
-	fmt.Fprintf(&b, "%s\n%s\n\n%s\n\n", figure.Text(r.Title), r.Load, verdict.String())
+	fmt.Fprintf(&b, "%s\n%s\n\n%s\n\n", figure.Text(r.Title), r.Document.Load, r.Document.Verdict.Text)
 	for _, line := range r.facts() {
 		fmt.Fprintf(&b, "%-11s%s\n", line.Name, line.Text)
 	}
@@ -66,7 +65,10 @@ func (r *Run) facts() []Fact {
 	if u := r.Result.Unanswered; u.Count+u.Unsent > 0 {
 		facts = append(facts, Fact{"unanswered", fmt.Sprintf("%s sent and %s never sent, the oldest due %s ago at the end", figure.Count(u.Count), figure.Count(u.Unsent), figure.Time(u.Oldest))})
 	}
-	return append(append(append(facts, r.More...), r.cost()...), r.machine()...)
+	for _, f := range r.Document.Facts {
+		facts = append(facts, Fact(f))
+	}
+	return append(append(facts, r.cost()...), r.machine()...)
 }
 
 // resolved says how long the name of the service took to resolve.
