@@ -34,27 +34,6 @@ type head struct {
 
 var version = []byte("HTTP/1.")
 
-// headEnd gives the length of the head at the start of b, with its blank line; 0 = it is
-// not complete, and next says where to go on when there is more of it.
-func headEnd(b []byte, from int) (end, next int) {
-	for {
-		i := bytes.IndexByte(b[from:], '\n')
-		if i < 0 {
-			return 0, from
-		}
-		line := from + i
-		switch {
-		case line+1 < len(b) && b[line+1] == '\n':
-			return line + 2, 0
-		case line+2 < len(b) && b[line+1] == '\r' && b[line+2] == '\n':
-			return line + 3, 0
-		case line+2 >= len(b):
-			return 0, line
-		}
-		from = line + 1
-	}
-}
-
 // plausible reports whether b may be the beginning of an answer.
 func plausible(b []byte) bool {
 	n := min(len(b), len(version))
@@ -68,7 +47,7 @@ func (h *head) parse(b []byte) error {
 	if err := h.statusLine(line); err != nil {
 		return err
 	}
-	var last field // whose value a folded line would go on with
+	last := h1.ContentLengthField // whose value a folded line would go on with; none may be before a field
 	for {
 		begin := at
 		line, at = cutLine(b, begin)
@@ -76,7 +55,7 @@ func (h *head) parse(b []byte) error {
 			return h.consistent()
 		}
 		if line[0] == ' ' || line[0] == '\t' {
-			if last == noField || last.frames() {
+			if frames(last) {
 				return fmt.Errorf("http1: a folded line %s where none may be", clip(line))
 			}
 			if !h1.IsAll(line, h1.ValueByte) {
@@ -88,7 +67,7 @@ func (h *head) parse(b []byte) error {
 		if err != nil {
 			return err
 		}
-		last = fieldOf(name)
+		last = h1.LookupField(name)
 		if err := h.take(last, value, begin+len(line)-len(value)); err != nil {
 			return err
 		}
@@ -132,40 +111,19 @@ func (h *head) consistent() error {
 	return nil
 }
 
-// field is a header field that says something about the end of an answer.
-type field uint8
-
-const (
-	noField field = iota
-	otherField
-	contentLength
-	transferEncoding
-	connection
-)
-
-// frames reports whether the field says where the body ends, or the connection.
-func (f field) frames() bool { return f >= contentLength }
-
-func fieldOf(name []byte) field {
-	switch {
-	case len(name) == len("content-length") && h1.EqualFold(name, "content-length"):
-		return contentLength
-	case len(name) == len("transfer-encoding") && h1.EqualFold(name, "transfer-encoding"):
-		return transferEncoding
-	case len(name) == len("connection") && h1.EqualFold(name, "connection"):
-		return connection
-	}
-	return otherField
+// frames reports whether a field says where the body ends, or the connection.
+func frames(f h1.KnownField) bool {
+	return f == h1.ContentLengthField || f == h1.TransferEncodingField || f == h1.ConnectionField
 }
 
 // take reads the value of a field, which begins at a place of the head.
-func (h *head) take(f field, value []byte, begin int) error {
+func (h *head) take(f h1.KnownField, value []byte, begin int) error {
 	switch f {
-	case contentLength:
+	case h1.ContentLengthField:
 		return h.takeLength(value, begin)
-	case transferEncoding:
+	case h1.TransferEncodingField:
 		return h.takeCodings(value)
-	case connection:
+	case h1.ConnectionField:
 		for token := range bytes.SplitSeq(value, []byte{','}) {
 			token = trim(token)
 			h.close = h.close || h1.EqualFold(token, "close")
@@ -217,11 +175,8 @@ func (h *head) takeCodings(value []byte) error {
 
 // cutField takes a header line apart. The value has no blanks before it.
 func cutField(line []byte) (name, value []byte, err error) {
-	i := 0
-	for i < len(line) && isToken[line[i]] {
-		i++
-	}
-	if i == 0 || i == len(line) || line[i] != ':' {
+	i := bytes.IndexByte(line, ':')
+	if i < 1 || !h1.IsAll(line[:i], h1.TokenByte) {
 		return nil, nil, fmt.Errorf("http1: the header line %s", clip(line))
 	}
 	name, value = line[:i], line[i+1:]
@@ -233,14 +188,6 @@ func cutField(line []byte) (name, value []byte, err error) {
 	}
 	return name, value, nil
 }
-
-// isToken holds the characters of names: RFC 9110 section 5.6.2.
-var isToken = func() (t [256]bool) {
-	for c := range t {
-		t[c] = c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0
-	}
-	return t
-}()
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 

@@ -44,7 +44,7 @@ func ParseField(text string) (Field, error) {
 
 func (f Field) check() error {
 	for i := range len(f.Name) {
-		if !isToken[f.Name[i]] {
+		if !h1.IsAll(f.Name[i:i+1], h1.TokenByte) {
 			return fmt.Errorf("http1: the header's name %q has the character %q", f.Name, f.Name[i])
 		}
 	}
@@ -94,7 +94,7 @@ func (r *Request) method() string {
 
 func checkMethod(method string) error {
 	for i := range len(method) {
-		if !isToken[method[i]] {
+		if !h1.IsAll(method[i:i+1], h1.TokenByte) {
 			return fmt.Errorf("http1: the method %q has the character %q", method, method[i])
 		}
 	}

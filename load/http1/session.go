@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"paddock/internal/netio/h1"
 	"paddock/load"
 )
 
@@ -144,7 +145,7 @@ func (s *session) readHead(b []byte) (n int, err error) {
 	if !plausible(b) {
 		return 0, errNotHTTP
 	}
-	n, s.scanned = headEnd(b, s.scanned)
+	n, s.scanned = h1.End(b, s.scanned), len(b)
 	if n > maxHead || n == 0 && len(b) > maxHead {
 		return 0, errBigHead
 	}
