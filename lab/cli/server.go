@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -102,7 +101,7 @@ func (b *wireCmd) ownServer(ctx context.Context, c *Console) (addr, fingerprint 
 	if err != nil {
 		return "", "", nil, err
 	}
-	stop = func() error { return endServer(child, stdin) }
+	stop = func() error { return child.EndInput(stdin, serverStop) }
 	line, err := child.Hear(ctx, serverStart, lines)
 	if err != nil {
 		return "", "", nil, errors.Join(fmt.Errorf("the server of our own did not start: %w", err), stop())
@@ -110,17 +109,4 @@ func (b *wireCmd) ownServer(ctx context.Context, c *Console) (addr, fingerprint 
 	addr, fingerprint, _ = strings.Cut(line, " ")
 	fmt.Fprintf(c.Stderr, "no --addr: started a server as process %d on %s\n", child.Pid(), addr)
 	return addr, fingerprint, stop, nil
-}
-
-// endServer lets the server drain, and kills it if that takes too long.
-func endServer(child *process.Child, stdin io.Closer) error {
-	_ = stdin.Close()
-	timer := time.NewTimer(serverStop)
-	defer timer.Stop()
-	select {
-	case <-child.Ended():
-		return child.ExitError()
-	case <-timer.C:
-		return errors.Join(fmt.Errorf("the server of our own is still there after %v", serverStop), child.Kill())
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -162,16 +163,38 @@ func (c *Child) Stop(within time.Duration) error {
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
+	return c.wait(within)
+}
+
+// wait waits for the end of the process, and kills one that does not end within a duration.
+func (c *Child) wait(within time.Duration) error {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-c.ended:
 		return nil
 	case <-timer.C:
-		err := errors.Join(c.cmd.Process.Kill(), fmt.Errorf("%s is still there %v after SIGTERM", c.name, within))
+		err := errors.Join(c.cmd.Process.Kill(), fmt.Errorf("%s is still there after %v", c.name, within))
 		<-c.ended
 		return err
 	}
+}
+
+// End is as Stop, for a program whose exit code counts.
+func (c *Child) End(within time.Duration) error {
+	if err := c.Stop(within); err != nil {
+		return err
+	}
+	return c.ExitError()
+}
+
+// EndInput is as End, for a program that ends with its standard input.
+func (c *Child) EndInput(input io.Closer, within time.Duration) error {
+	_ = input.Close() // it may have ended
+	if err := c.wait(within); err != nil {
+		return err
+	}
+	return c.ExitError()
 }
 
 // Kill ends the process at once, as a crash would, and waits for its end. It is an error if the

@@ -100,9 +100,4 @@ func (s *Server) Pid() int { return s.child.Pid() }
 
 // Stop drains the process and waits for its end. It is an error if the process has ended before,
 // has to be killed, or fails.
-func (s *Server) Stop() error {
-	if err := s.child.Stop(serverStop); err != nil {
-		return err
-	}
-	return s.child.ExitError()
-}
+func (s *Server) Stop() error { return s.child.End(serverStop) }

@@ -115,14 +115,10 @@ func (s *Service) Start(ctx context.Context, data string, args ...string) (*Plat
 // End stops the platform. After an interrupt it may have ended already, as the terminal sends the
 // signal to both.
 func (p *Platform) End(ctx context.Context) error {
-	err := p.Stop(stopWithin)
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
+	if err := p.Child.End(stopWithin); ctx.Err() == nil {
 		return err
 	}
-	return p.ExitError()
+	return nil
 }
 
 // Counters returns metrics of the platform by their names with labels.

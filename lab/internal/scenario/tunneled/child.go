@@ -51,8 +51,5 @@ func (c *child) stop() error {
 	if c == nil || c.Child == nil {
 		return nil
 	}
-	if err := c.Stop(stopWithin); err != nil {
-		return err
-	}
-	return c.ExitError()
+	return c.End(stopWithin)
 }

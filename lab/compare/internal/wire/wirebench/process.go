@@ -214,14 +214,4 @@ func (s *Server) Profile(file string) error {
 }
 
 // Stop ends the process and waits for it.
-func (s *Server) Stop() error {
-	_ = s.input.Close() // it may have ended
-	timer := time.NewTimer(endsWithin)
-	defer timer.Stop()
-	select {
-	case <-s.child.Ended():
-		return s.child.ExitError()
-	case <-timer.C:
-		return errors.Join(fmt.Errorf("the server is still there after %v", endsWithin), s.child.Kill())
-	}
-}
+func (s *Server) Stop() error { return s.child.EndInput(s.input, endsWithin) }
