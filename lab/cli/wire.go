@@ -14,13 +14,7 @@ import (
 // wireCmd makes the runs of gofast's perf, prints its figures, and more behind
 // them. docs/guides/bench-wire.md is its guide.
 type wireCmd struct {
-	Do        string `placeholder:"WHAT" default:"post" complete:"post,request,streamtx,streamrx,verify" help:"What to do: post, request, streamtx, streamrx or verify (default ${default})."`
-	Count     int    `placeholder:"N" default:"1" help:"Operations of each connection, dealt to its routines (default ${default})."`
-	Routines  int    `placeholder:"N" default:"1" help:"Routines of each connection (default ${default})."`
-	Batchsize int    `placeholder:"N" default:"1" help:"Posts that are handed over at once, at most; nothing waits for a batch to fill (default ${default})."`
-	Payload   int    `placeholder:"BYTES" default:"512" help:"Size of a body (default ${default})."`
-	Stream    int    `placeholder:"N" default:"1000000" help:"Messages of each stream (default ${default})."`
-	Sample    int    `placeholder:"N" default:"1" help:"Time one call in N (default ${default})."`
+	perf.Options
 
 	Addr      string `short:"a" placeholder:"ADDR" help:"Server to measure, host:port or unix:path (default one of its own, as a second process)."`
 	TLS       bool   `name:"tls" help:"Speak TLS. With --addr the server's certificate is checked, unless --pin says which it is."`
@@ -90,11 +84,9 @@ func (b *wireCmd) Run(ctx context.Context, c *Console) (err error) {
 
 // options returns the options for the flags of gofast.
 func (b *wireCmd) options() perf.Options {
-	return perf.Options{
-		Do: perf.Do(b.Do), Count: b.Count, Routines: b.Routines, Conns: b.Conns,
-		Batch: b.Batchsize, Payload: b.Payload, Stream: b.Stream, Sample: b.Sample,
-		Timeout: b.Timeout,
-	}
+	o := b.Options
+	o.Conns, o.Timeout = b.loadFlags.Conns, b.loadFlags.Timeout
+	return o
 }
 
 // measure opens the connections and runs, with a line of progress.

@@ -31,7 +31,7 @@ func (b *wireCmd) makeLoad(ctx context.Context, c *Console) (err error) {
 	}
 	flags := b.loadFlags
 	flags.Timeout = cmp.Or(flags.Timeout, callTime)
-	run, err := flags.prepare("wire "+b.Do, load.Plan{Address: "127.0.0.1:0", Codec: codec})
+	run, err := flags.prepare("wire "+string(b.Do), load.Plan{Address: "127.0.0.1:0", Codec: codec})
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"strings"
 
@@ -111,11 +109,9 @@ func (r *wrkRun) plan(c *Console) (load.Plan, error) {
 		return plan, err
 	}
 	if secure {
-		u, err := url.Parse(r.o.URL)
-		if err != nil {
+		if plan.TLS, err = (&httpTarget{URL: r.o.URL, Insecure: true}).tls(); err != nil {
 			return plan, err
 		}
-		plan.TLS = &tls.Config{ServerName: u.Hostname(), NextProtos: []string{"http/1.1"}, InsecureSkipVerify: true} //nolint:gosec // as wrk
 	}
 	request, err := r.o.Request()
 	if err != nil {

@@ -36,16 +36,16 @@ var ErrOptions = errors.New("wireperf: options")
 
 // Options describe a run. They are the flags of the original gofast's perf, with its defaults.
 type Options struct {
-	Do       Do  `json:"do"`
-	Count    int `json:"count"`     // operations of each connection, dealt to its routines
-	Routines int `json:"routines"`  // of each connection, at the same time
-	Conns    int `json:"conns"`     // connections
-	Batch    int `json:"batchsize"` // posts, or messages of a stream, that are handed over at once, at most
-	Payload  int `json:"payload"`   // bytes of a body
-	Stream   int `json:"stream"`    // messages of each stream
-	Sample   int `json:"sample"`    // one in so many calls is timed
+	Do       Do  `json:"do" placeholder:"WHAT" default:"post" complete:"post,request,streamtx,streamrx,verify" help:"What to do: post, request, streamtx, streamrx or verify (default ${default})."`
+	Count    int `json:"count" placeholder:"N" default:"1" help:"Operations of each connection, dealt to its routines (default ${default})."`
+	Routines int `json:"routines" placeholder:"N" default:"1" help:"Routines of each connection (default ${default})."`
+	Conns    int `json:"conns" kong:"-"`
+	Batch    int `json:"batchsize" name:"batchsize" placeholder:"N" default:"1" help:"Posts that are handed over at once, at most; nothing waits for a batch to fill (default ${default})."`
+	Payload  int `json:"payload" placeholder:"BYTES" default:"512" help:"Size of a body (default ${default})."`
+	Stream   int `json:"stream" placeholder:"N" default:"1000000" help:"Messages of each stream (default ${default})."`
+	Sample   int `json:"sample" placeholder:"N" default:"1" help:"Time one call in N (default ${default})."`
 
-	Timeout time.Duration `json:"timeout_ns,omitempty"` // of each call of a verifying run; 0: none
+	Timeout time.Duration `json:"timeout_ns,omitempty" kong:"-"` // of each call of a verifying run; 0: none
 }
 
 // DefaultOptions are gofast's.
