@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"paddock/internal/process/agenda"
 )
 
 // transport moves the bytes of a loop's connections. The result of a call that does not end at once
@@ -47,7 +49,7 @@ type loop struct {
 
 	conns    []*conn
 	idle     idleQueue
-	thinking thoughts
+	thinking agenda.Agenda[*conn]
 	unready  []unready // in the order in which they got there
 	dirty    []*conn   // have something to write
 	extra    int       // connections that BusyOpen may still make
@@ -156,9 +158,9 @@ func (l *loop) tick(now int64) {
 	if len(l.unready) > 0 {
 		l.retry(now)
 	}
-	for len(l.thinking) > 0 && l.thinking[0].until <= now {
-		t := l.thinking.pop()
-		l.refill(t.c, t.until, now)
+	for len(l.thinking) > 0 && l.thinking[0].At <= now {
+		t := l.thinking.Take()
+		l.refill(t.Value, t.At, now)
 	}
 	l.dispatch(now)
 	l.flush(now)
@@ -171,7 +173,7 @@ func (l *loop) deadline() int64 {
 		return 0
 	}
 	if len(l.thinking) > 0 {
-		at = min(at, l.thinking[0].until)
+		at = min(at, l.thinking[0].At)
 	}
 	if !l.stopped && (l.dry >= l.next || len(l.unready) > 0) {
 		at = min(at, l.retryAt)

@@ -49,7 +49,7 @@ func (l *loop) pause(c *conn, from, now int64) {
 		}
 		think += more
 	}
-	l.thinking.push(thought{from + int64(think), c})
+	l.thinking.Add(from+int64(think), c)
 }
 
 // without deals with a request that there is not, and reports whether there may be one
@@ -86,47 +86,4 @@ func (l *loop) retry(now int64) {
 		}
 	}
 	l.unready = waiting[:0]
-}
-
-// thought is a connection of a closed run that pauses.
-type thought struct {
-	until int64 // ns
-	c     *conn
-}
-
-// thoughts are a heap, the one that ends first at its top.
-type thoughts []thought
-
-func (h *thoughts) push(t thought) {
-	*h = append(*h, t)
-	s := *h
-	for i := len(s) - 1; i > 0; {
-		up := (i - 1) / 2
-		if s[up].until <= s[i].until {
-			return
-		}
-		s[up], s[i] = s[i], s[up]
-		i = up
-	}
-}
-
-func (h *thoughts) pop() thought {
-	s := *h
-	top := s[0]
-	s[0] = s[len(s)-1]
-	s = s[:len(s)-1]
-	*h = s
-	for i := 0; ; {
-		least := i
-		for _, down := range [2]int{2*i + 1, 2*i + 2} {
-			if down < len(s) && s[down].until < s[least].until {
-				least = down
-			}
-		}
-		if least == i {
-			return top
-		}
-		s[i], s[least] = s[least], s[i]
-		i = least
-	}
 }

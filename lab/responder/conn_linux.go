@@ -75,7 +75,7 @@ func (c *conn) ask(r request, arrived int64) {
 	number := c.first + uint32(len(c.waiting))
 	c.waiting = append(c.waiting, due{request: r, arrived: arrived, at: at, ready: at <= arrived})
 	if at > arrived {
-		c.agenda.add(appointment{at: at, c: c, number: number})
+		c.agenda.Add(at, appointment{c, number})
 	}
 }
 

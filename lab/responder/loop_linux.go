@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"paddock/internal/process/agenda"
 	"paddock/load/histogram"
 )
 
@@ -22,6 +23,12 @@ const (
 	// never held up for longer.
 	longest = int64(10 * time.Millisecond)
 )
+
+// appointment is an answer to give at an instant.
+type appointment struct {
+	c      *conn
+	number uint32 // of the answer on its connection
+}
 
 // loop is the service's one thread.
 type loop struct {
@@ -33,7 +40,7 @@ type loop struct {
 
 	good, last [][]byte // answers, by the number of the request
 	conns      map[int]*conn
-	agenda     agenda
+	agenda     agenda.Agenda[appointment]
 	events     []unix.EpollEvent
 	buf        []byte
 	did        Did
@@ -148,7 +155,7 @@ func (l *loop) run() error {
 func (l *loop) wait() (int, error) {
 	ns := longest
 	if len(l.agenda) > 0 {
-		ns = max(min(l.agenda[0].at-l.now(), longest), 0)
+		ns = max(min(l.agenda[0].At-l.now(), longest), 0)
 	}
 	ts := unix.NsecToTimespec(ns)
 	n, _, errno := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])), maxEvents, uintptr(unsafe.Pointer(&ts)), 0, 0)
@@ -187,8 +194,8 @@ func (l *loop) accept() {
 
 // keep keeps the appointments that are due.
 func (l *loop) keep() {
-	for now := l.now(); len(l.agenda) > 0 && l.agenda[0].at <= now; now = l.now() {
-		a := l.agenda.take()
+	for now := l.now(); len(l.agenda) > 0 && l.agenda[0].At <= now; now = l.now() {
+		a := l.agenda.Take().Value
 		if c := a.c; c.fd >= 0 {
 			c.waiting[a.number-c.first].ready = true
 			c.answer()

@@ -1,19 +1,19 @@
-package load
+package agenda
 
 import (
 	"math/rand/v2"
 	"testing"
 )
 
-// The pause that ends first is served first, in whatever order they were added.
-func TestThoughts(t *testing.T) {
-	var h thoughts
+// The value that is due first comes first, in whatever order they were added.
+func TestOrder(t *testing.T) {
+	var h Agenda[int]
 	rng := rand.New(rand.NewPCG(1, 2))
 	last, popped := int64(0), 0
 	for i := range 2000 {
-		h.push(thought{until: last + rng.Int64N(1000)})
+		h.Add(last+rng.Int64N(1000), i)
 		if i%3 == 0 {
-			at := h.pop().until
+			at := h.Take().At
 			if at < last {
 				t.Fatalf("%d behind %d", at, last)
 			}
@@ -21,7 +21,7 @@ func TestThoughts(t *testing.T) {
 		}
 	}
 	for len(h) > 0 {
-		at := h.pop().until
+		at := h.Take().At
 		if at < last {
 			t.Fatalf("%d behind %d", at, last)
 		}
