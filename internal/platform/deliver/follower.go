@@ -61,6 +61,7 @@ type Follower struct {
 	cursor    uint64    // all events up to it were delivered, refused or not selected
 	saved     time.Time // when s was stored
 	letters   []uint64
+	replays   int                // counts calls of Replay
 	changed   bool               // since the last attempt began
 	replaced  []End              // that Run has to close
 	stopping  bool               // see Drain
@@ -208,6 +209,7 @@ type job struct {
 	source source
 	upTo   uint64 // the cursor after it
 	last   bool   // of a range
+	replay int    // of a range: what replays was when it was read
 }
 
 type source uint8

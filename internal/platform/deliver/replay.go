@@ -52,6 +52,7 @@ func (f *Follower) nextOfRange() *job {
 	case f.s.Replay != replay || f.changed: // it, or what is selected, was replaced meanwhile
 		return nil
 	case j != nil:
+		j.replay = f.replays
 		return j
 	case at >= to:
 		f.s.Replay = nil
@@ -143,6 +144,7 @@ func (f *Follower) Replay(after uint64) (uint64, error) {
 	}
 	f.s.Replay = &Range{After: f.o.Log.Cursor(after), To: f.o.Log.Cursor(f.cursor)}
 	f.s.Again = progress{}
+	f.replays++
 	f.save()
 	f.pokeLocked()
 	return f.cursor - after, nil

@@ -94,11 +94,17 @@ func (j *job) cut(n int) *job {
 
 // progressOf returns the progress of the batch's source.
 func (f *Follower) progressOf(j *job) *progress {
-	if j.source == live {
+	switch {
+	case j.source == live:
 		return &f.s.Live
+	case f.isOver(j):
+		return &progress{}
 	}
 	return &f.s.Again
 }
+
+// isOver reports whether a batch is one of a replay in whose place another one has come.
+func (f *Follower) isOver(j *job) bool { return j.source == ranged && j.replay != f.replays }
 
 // taken moves on behind a batch that was delivered.
 func (f *Follower) taken(j *job) {
@@ -124,7 +130,7 @@ func (f *Follower) advance(j *job) {
 	case live:
 		f.cursor = max(f.cursor, j.upTo)
 	case ranged:
-		if f.s.Replay != nil { // else it was cancelled
+		if !f.isOver(j) {
 			f.s.Replay = &Range{After: f.o.Log.Cursor(j.upTo), To: f.s.Replay.To} // a status may share the old one
 			if j.last {
 				f.s.Replay = nil
