@@ -63,3 +63,22 @@ func TestConfigureDuringAPause(t *testing.T) {
 		l.stop()
 	})
 }
+
+// What an end has refused is no matter of the next one, which may refuse an event as often itself
+// before that is a dead letter.
+func TestConfigureAfterRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(t, nil)
+		refusing := func(*Batch) Result { return Result{Verdict: Refused} }
+		l.end.answer = refusing
+		l.tell("a")
+		l.pass(10 * time.Second)
+		l.expect("0s 1 refused", "5s 1 refused")
+		l.Configure(Config{End: &script{begun: time.Now(), answer: failing(Result{Verdict: Refused})}, Selector: NewSelector(&Selection{}, nil), Batch: 1, Enabled: true})
+		l.pass(5 * time.Minute)
+		if s := l.Status(); s.Letters != 0 || s.Stored.Delivered != 1 {
+			t.Errorf("%+v", s)
+		}
+		l.stop()
+	})
+}

@@ -87,6 +87,7 @@ func (f *Follower) Configure(c Config) {
 	}
 	f.c, f.changed = c, true
 	f.s.Next = time.Time{}
+	f.s.Live.Refusals, f.s.Again.Refusals = 0, 0 // which were of the old one
 	f.pokeLocked()
 }
 
