@@ -233,9 +233,11 @@ func (e *Endpoint) Resolve(old *Endpoint, fault func(field string, err error)) {
 		}
 	}
 	if strings.HasSuffix(e.URL, "/"+string(Hidden)) {
-		if old.URL == "" || e.URL != old.Shown().URL {
-			fault("url", none)
+		if old.URL != "" && e.URL == old.Shown().URL && e.Format == Slack { // another form would show it
+			e.URL = old.URL
+			return
 		}
-		e.URL = old.URL
+		fault("url", none)
+		e.URL = ""
 	}
 }

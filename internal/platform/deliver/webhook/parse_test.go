@@ -113,6 +113,15 @@ func TestPatch(t *testing.T) {
 	if e.Resolve(old, faults.add); len(faults) != 1 {
 		t.Errorf("%v, %s", faults, e.URL)
 	}
+
+	// In another form it would be shown.
+	faults = nil
+	if e, err = old.Patch([]byte(`{"format":"cloudevents"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if e.Resolve(old, faults.add); len(faults) != 1 || strings.Contains(string(e.JSON()), "T/B/x") {
+		t.Errorf("%v, %s", faults, e.JSON())
+	}
 }
 
 // An endpoint of a file has the same fields, and its faults have their places.
