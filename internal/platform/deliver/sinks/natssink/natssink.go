@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -221,19 +222,19 @@ func failed(err error) deliver.Result {
 	return deliver.Result{Verdict: deliver.Failed, Reason: err.Error()}
 }
 
-// badRequest is the status of an API error about the message itself, such as one that is too long
-// for the stream.
-const badRequest = 400
+// tooLong are the codes of API errors about the message itself: it, or its header, is too long for
+// the stream. Others, also with the status 400, are about the stream or its account.
+var tooLong = []jetstream.ErrorCode{jetstream.JSErrCodeStreamMessageExceedsMaximum, 10097}
 
 // judge draws the verdict of an error about one message.
 func judge(err error) deliver.Result {
 	r := failed(err)
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
-		r.Status = api.Code
+	r.First = errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		r.Status, r.First = api.Code, slices.Contains(tooLong, api.ErrorCode)
 	}
-	if errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject) || r.Status == badRequest {
-		r.Verdict, r.First = deliver.Refused, true
+	if r.First {
+		r.Verdict = deliver.Refused
 	}
 	return r
 }

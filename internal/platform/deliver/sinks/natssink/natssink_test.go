@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,6 +152,38 @@ func TestFails(t *testing.T) {
 	}
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A stream refuses an event that is too long for it. Whatever else it cannot take now, such as
+// anything while its account is full, waits.
+func TestStreamRefuses(t *testing.T) {
+	s := startBus(t, nil)
+	defer func() { _ = s.Shutdown(t.Context()) }()
+	stream := s.Local("stream")
+	defer stream.Close()
+	var code atomic.Int64
+	_, err := stream.Subscribe("fence.>", "", func(msgs []bus.Msg) {
+		for _, m := range msgs {
+			_ = stream.Publish(m.Reply, "", nil, fmt.Appendf(nil, `{"error":{"code":400,"err_code":%d,"description":"why"}}`, code.Load()))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := New(&Config{URL: "nats://" + s.Addr().String(), JetStream: true}, false)
+	defer e.Close()
+	for of, want := range map[int64]deliver.Verdict{
+		10054: deliver.Refused, // the message is too long
+		10097: deliver.Refused, // its header is
+		10002: deliver.Failed,  // the account has no room
+		10109: deliver.Failed,  // the stream is sealed
+	} {
+		code.Store(of)
+		r := e.Send(t.Context(), &deliver.Batch{Items: []deliver.Item{itemOf("v1", "")}})
+		if r.Verdict != want || r.Status != 400 || r.First != (want == deliver.Refused) {
+			t.Errorf("%d: %+v", of, r)
+		}
 	}
 }
 
