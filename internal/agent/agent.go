@@ -25,7 +25,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"paddock/bus"
 	"paddock/internal/agent/spool"
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/lifecycle"
@@ -116,7 +115,7 @@ func New(o Options) (*Agent, error) {
 func (a *Agent) addSources() {
 	a.byHTTP = a.source("http")
 	if a.settings.Bus.Listen != "" {
-		a.bus = &localBus{agent: a, source: a.source("bus"), queue: make(chan bus.Msg, busQueue), asking: make(chan struct{}, busSearches)}
+		a.bus = newLocalBus(a, a.source("bus"))
 	}
 	if a.settings.Stdin {
 		a.byStdin = a.source("stdin")

@@ -35,8 +35,13 @@ type localBus struct {
 	searches  *bus.Local
 	events    *bus.Local
 	queue     chan bus.Msg
-	asking    chan struct{} // a slot for each look-up that waits
+	ending    chan chan<- struct{} // run empties queue, and closes what is sent
+	asking    chan struct{}        // a slot for each look-up that waits
 	unsub     []*bus.Subscription
+}
+
+func newLocalBus(a *Agent, s *source) *localBus {
+	return &localBus{agent: a, source: s, queue: make(chan bus.Msg, busQueue), ending: make(chan chan<- struct{}), asking: make(chan struct{}, busSearches)}
 }
 
 func (a *Agent) openBus(context.Context) error {
@@ -106,6 +111,11 @@ func (b *localBus) run(ctx context.Context) error {
 		select {
 		case m := <-b.queue:
 			b.keep(m)
+		case emptied := <-b.ending:
+			for len(b.queue) > 0 && ctx.Err() == nil {
+				b.keep(<-b.queue)
+			}
+			close(emptied)
 		case <-ctx.Done():
 			return nil
 		}
@@ -184,19 +194,21 @@ func (b *localBus) answer(local *bus.Local, reply string, v any) {
 	_ = local.Publish(reply, "", nil, body)
 }
 
-// close ends the subscriptions, and writes the queued messages to the disk. It is called before the
-// end of run.
+// close ends the subscriptions, and waits until run has written the queued messages to the disk. It
+// is called before the end of run.
 func (b *localBus) close(ctx context.Context) error {
 	var errs []error
 	for _, sub := range b.unsub {
 		errs = append(errs, sub.Unsubscribe())
 	}
-	for len(b.queue) > 0 && ctx.Err() == nil {
+	emptied := make(chan struct{})
+	select {
+	case b.ending <- emptied:
 		select {
-		case m := <-b.queue:
-			b.keep(m)
-		default:
+		case <-emptied:
+		case <-ctx.Done():
 		}
+	case <-ctx.Done():
 	}
 	for range cap(b.asking) { // wait for the answers to pending look-ups
 		select {

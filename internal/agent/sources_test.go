@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,12 +10,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"paddock/bus"
 	"paddock/internal/agent/spool"
+	"paddock/internal/platform/position"
 )
 
 // connectBus returns a NATS client of the agent.
@@ -50,6 +53,50 @@ func TestBusDoor(t *testing.T) {
 	if s := a.Status().Sources["bus"]; s.Accepted != 201 || s.Rejected != 3 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// Positions that wait for the disk at the end are kept behind the ones that are on their way there.
+func TestBusKeepsOrderAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		buffer, err := spool.Open(spool.Options{Dir: t.TempDir()})
+		must(t, err)
+		defer buffer.Close()
+		held, first := make(chan struct{}), true
+		b := newLocalBus(nil, &source{spool: buffer, now: func() time.Time {
+			if first { // of the first message
+				first = false
+				<-held
+			}
+			return time.UnixMilli(firstTime)
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		message := func(n int) bus.Msg {
+			return bus.Msg{Subject: "pos.north.v", Data: fmt.Appendf(nil, `{"lon":1,"lat":2,"t":%d}`, firstTime+n)}
+		}
+		b.takePositions([]bus.Msg{message(0)})
+		go func() { done <- b.run(ctx) }()
+		synctest.Wait()
+		b.takePositions([]bus.Msg{message(1), message(2)})
+		go func() {
+			done <- b.close(ctx)
+			cancel()
+		}()
+		synctest.Wait()
+		close(held)
+		must(t, errors.Join(<-done, <-done))
+		r := buffer.Reader(1)
+		defer r.Close()
+		for n := range 3 {
+			rec, err := r.Next(t.Context())
+			must(t, err)
+			p, err := position.Parse(rec.Body)
+			must(t, err)
+			if p.Time != firstTime+int64(n) {
+				t.Errorf("record %d is of %d", rec.Number, p.Time-firstTime)
+			}
+		}
+	})
 }
 
 func TestStdin(t *testing.T) {
