@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func Read(n *strictyaml.Node) *Config {
 }
 
 func keep(text string) (n int, err error) {
-	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n < 1 || n > maxKeep {
+	if n, err = strconv.Atoi(text); err != nil || n < 1 || n > maxKeep {
 		return 0, fmt.Errorf("%q is not a number from 1 to %d", text, maxKeep)
 	}
 	return n, nil

@@ -189,6 +189,12 @@ func TestRead(t *testing.T) {
 	if err := file.Err(); err != nil || c.Path != "/data/e.ndjson" || c.MaxBytes != config.GiB || c.Keep != 3 {
 		t.Errorf("%+v, %v", c, err)
 	}
+	for _, text := range []string{"1_000", "1e3", "16 files", "0x10"} { // of which the first digit is a number
+		file, root = strictyaml.Parse("p.yaml", []byte("path: e.ndjson\nkeep: "+text+"\n"))
+		if c := Read(root); file.Err() == nil {
+			t.Errorf("keep: %s is %d", text, c.Keep)
+		}
+	}
 	file, root = strictyaml.Parse("p.yaml", []byte("max_bytes: -1\nkeep: 0\nrotate: 1\n"))
 	Read(root)
 	for _, want := range []string{"p.yaml:1:12: max_bytes: ", `p.yaml:2:7: keep: "0" is not a number from 1 to 100000`, "p.yaml:3:1: unknown key rotate", "file: path is missing"} {
