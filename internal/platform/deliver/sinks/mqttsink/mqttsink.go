@@ -25,6 +25,8 @@ import (
 const (
 	// timeout bounds the connection, and each message up to its acknowledgement.
 	timeout = 10 * time.Second
+	// closeTime bounds the good-bye to a broker that may take nothing any more.
+	closeTime = 500 * time.Millisecond
 	// keepAlive is the time in seconds after which a quiet connection is checked.
 	keepAlive = 30
 	// overhead is more than a packet has beside its topic and its payload, in bytes: the fixed
@@ -86,6 +88,7 @@ type End struct {
 	tile38  bool
 	timeout time.Duration
 	client  *paho.Client    // nil: the next batch connects
+	conn    net.Conn        // of client, whose writes know no time of their own
 	alive   context.Context // ends with the connection of client, of which publishing is not told
 	largest int             // packet that the broker takes, in bytes
 
@@ -99,6 +102,7 @@ func New(c *Config, tile38 bool) *End { return &End{c: *c, tile38: tile38, timeo
 // Close implements [deliver.End].
 func (e *End) Close() {
 	if e.client != nil {
+		_ = e.conn.SetWriteDeadline(time.Now().Add(closeTime))
 		_ = e.client.Disconnect(&paho.Disconnect{}) // the connection may have ended
 		<-e.client.Done()
 		e.client = nil
@@ -141,7 +145,7 @@ func (e *End) connect(ctx context.Context) error {
 		<-client.Done() // at the latest when Close has disconnected
 		ended()
 	}()
-	e.client, e.alive, e.largest = client, alive, 0
+	e.client, e.conn, e.alive, e.largest = client, conn, alive, 0
 	if p := ack.Properties; p != nil && p.MaximumPacketSize != nil {
 		e.largest = int(*p.MaximumPacketSize)
 	}
@@ -197,13 +201,17 @@ func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
 	return deliver.Result{}
 }
 
-// publish publishes an item, and waits for its acknowledgement, up to the client's PacketTimeout.
+// publish publishes an item, and waits for its acknowledgement, up to e.timeout.
 func (e *End) publish(ctx context.Context, it *deliver.Item) deliver.Result {
 	m := e.message(it)
 	if size := len(m.Topic) + len(m.Payload) + overhead; e.largest > 0 && size > e.largest {
 		return deliver.Result{Verdict: deliver.Refused, First: true, Reason: fmt.Sprintf("a packet of some %d bytes, the broker takes %d", size, e.largest)}
 	}
-	answer, err := e.client.Publish(ctx, m)
+	bounded, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	conn := e.conn
+	defer context.AfterFunc(bounded, func() { _ = conn.SetWriteDeadline(time.Now()) })()
+	answer, err := e.client.Publish(ctx, m) // which waits for an answer for PacketTimeout
 	if err == nil {
 		return deliver.Result{}
 	}
