@@ -116,6 +116,31 @@ func TestLogFile(t *testing.T) {
 	}
 }
 
+// A log file whose clock was set back, as local time is in autumn, keeps the newest of the files
+// that were put aside.
+func TestLogFileWithTheClockSetBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bus.log")
+	ahead := path + "." + time.Now().Add(time.Hour).Format(asideForm)
+	if err := os.WriteFile(ahead, []byte("earlier\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openLogFile(Log{File: path, MaxBytes: 10, MaxFiles: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i := range 3 {
+		if _, err := fmt.Fprintf(f, "line number %d\n", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, name := range f.aside() {
+		if text, err := os.ReadFile(name); string(text) != fmt.Sprintf("line number %d\n", 1+i) {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+	}
+}
+
 // Every flag of the other program is known, under every name and with one dash or
 // two, and stands in the usage text.
 func TestFlagsAreAccepted(t *testing.T) {

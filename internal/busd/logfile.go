@@ -53,7 +53,7 @@ const asideForm = "2006.01.02.15.04.05.000000000"
 
 // rotate puts the file aside, and removes the oldest ones.
 func (l *logFile) rotate() error {
-	if err := os.Rename(l.log.File, l.log.File+"."+time.Now().Format(asideForm)); err != nil {
+	if err := os.Rename(l.log.File, l.log.File+"."+l.stamp()); err != nil {
 		return err
 	}
 	if err := l.open(); err != nil {
@@ -70,6 +70,22 @@ func (l *logFile) rotate() error {
 		aside = aside[1:]
 	}
 	return nil
+}
+
+// stamp returns the time for the name of the next file that is put aside: the present one, or the
+// next one behind the last such name if the clock was set back.
+func (l *logFile) stamp() string {
+	now := time.Now().Format(asideForm)
+	aside := l.aside()
+	if len(aside) == 0 {
+		return now
+	}
+	name := aside[len(aside)-1]
+	last := name[len(name)-len(asideForm):]
+	if at, err := time.Parse(asideForm, last); err == nil && now <= last {
+		return at.Add(time.Nanosecond).Format(asideForm)
+	}
+	return now
 }
 
 // aside lists the files that were put aside, the oldest first.
