@@ -141,6 +141,31 @@ func TestLogFileWithTheClockSetBack(t *testing.T) {
 	}
 }
 
+// A log file that was moved or removed, and not reopened, begins again once it has grown.
+func TestLogFileIsTaken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bus.log")
+	f, err := openLogFile(Log{File: path, MaxBytes: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if _, err := fmt.Fprintf(f, "line number %d\n", i); err != nil {
+			t.Error(err)
+		}
+	}
+	aside := f.aside()
+	if len(aside) != 1 {
+		t.Fatalf("put aside: %v", aside)
+	}
+	if text, err := os.ReadFile(aside[0]); string(text) != "line number 1\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 // Every flag of the other program is known, under every name and with one dash or
 // two, and stands in the usage text.
 func TestFlagsAreAccepted(t *testing.T) {

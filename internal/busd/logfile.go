@@ -1,6 +1,8 @@
 package busd
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,9 +53,9 @@ func (l *logFile) Write(line []byte) (int, error) {
 // age.
 const asideForm = "2006.01.02.15.04.05.000000000"
 
-// rotate puts the file aside, and removes the oldest ones.
+// rotate puts the file aside, unless it has gone, and removes the oldest ones.
 func (l *logFile) rotate() error {
-	if err := os.Rename(l.log.File, l.log.File+"."+l.stamp()); err != nil {
+	if err := os.Rename(l.log.File, l.log.File+"."+l.stamp()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := l.open(); err != nil {
