@@ -18,7 +18,7 @@ import (
 // waited for as long as one that does not acknowledge, and no longer than the caller waits.
 func TestStuckBroker(t *testing.T) {
 	t.Parallel()
-	long := deliver.Batch{Items: []deliver.Item{{Record: itemOf(1, `,"x":"`+strings.Repeat("x", 32<<20)+`"`)}}}
+	long := deliver.Batch{Items: []deliver.Item{{Record: itemOf(1, `,"x":"`+strings.Repeat("x", 8<<20)+`"`)}}}
 	for timeout, cut := range map[time.Duration]bool{50 * time.Millisecond: false, patience: true} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -98,6 +99,7 @@ type End struct {
 	tile38  bool
 	timeout time.Duration
 	conn    *nats.Conn // nil: the next batch connects
+	socket  net.Conn   // of conn, which waits long for a server that does not read
 	stream  jetstream.JetStream
 }
 
@@ -113,24 +115,56 @@ func (e *End) Close() {
 }
 
 // connect connects, unless there is a connection.
-func (e *End) connect() (err error) {
+func (e *End) connect(ctx context.Context) (err error) {
 	if e.conn != nil && e.conn.IsConnected() {
 		return nil
 	}
 	e.Close()
-	options := []nats.Option{nats.Name("paddock"), nats.NoReconnect(), nats.Timeout(e.timeout / 2), nats.PingInterval(20 * time.Second), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	d := &dialer{ctx: ctx, timeout: e.timeout / 2, keep: func() bool { return true }}
+	defer func() { d.keep() }()
+	options := []nats.Option{
+		nats.Name("paddock"), nats.NoReconnect(), nats.Timeout(d.timeout), nats.SetCustomDialer(d), nats.SkipHostLookup(),
+		nats.PingInterval(20 * time.Second), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}
 	login := natslogin.Login{User: e.c.User, Password: string(e.c.Password), Token: string(e.c.Token), Creds: e.c.Creds, RootCA: e.c.RootCA}
 	options = append(options, login.Options()...)
 	if e.conn, err = nats.Connect(e.c.URL, options...); err != nil {
 		return err
 	}
+	e.socket = d.last
 	e.stream, err = jetstream.New(e.conn)
 	return err
 }
 
+// dialer makes connections that its context ends until they are kept: the client library gives each
+// server its time, and knows none for all of them.
+type dialer struct {
+	ctx     context.Context
+	timeout time.Duration
+	last    net.Conn
+	keep    func() bool // the last one, whatever becomes of ctx
+}
+
+// Dial implements [nats.CustomDialer].
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	d.keep() // the one before has ended
+	c, err := (&net.Dialer{Timeout: d.timeout}).DialContext(d.ctx, network, address)
+	if err == nil {
+		d.last, d.keep = c, cutWith(d.ctx, c)
+	}
+	return c, err
+}
+
+// cutWith closes a connection when ctx ends, unless stop is called before.
+func cutWith(ctx context.Context, c net.Conn) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { _ = c.Close() })
+}
+
 // Send implements [deliver.End].
 func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
-	if err := e.connect(); err != nil {
+	if err := e.connect(ctx); err != nil {
 		e.Close()
 		return failed(err)
 	}
@@ -139,6 +173,7 @@ func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
+	defer cutWith(ctx, e.socket)()
 	for i := range b.Items {
 		if err := e.conn.PublishMsg(e.message(&b.Items[i])); err != nil {
 			return e.stopped(ctx, i, err)
@@ -179,7 +214,9 @@ func (e *End) stopped(ctx context.Context, i int, err error) deliver.Result {
 func (e *End) intoStream(ctx context.Context, b *deliver.Batch) deliver.Result {
 	for i := range b.Items {
 		bounded, cancel := context.WithTimeout(ctx, e.timeout)
+		stop := cutWith(bounded, e.socket)
 		_, err := e.stream.PublishMsg(bounded, e.message(&b.Items[i]), jetstream.WithRetryAttempts(0))
+		stop()
 		cancel()
 		if err != nil {
 			r := judge(err)

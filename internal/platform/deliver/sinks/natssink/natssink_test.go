@@ -1,10 +1,14 @@
 package natssink
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -184,6 +188,102 @@ func TestStreamRefuses(t *testing.T) {
 		if r.Verdict != want || r.Status != 400 || r.First != (want == deliver.Refused) {
 			t.Errorf("%d: %+v", of, r)
 		}
+	}
+}
+
+// Servers that take connections and say nothing are waited for no longer than the caller waits.
+func TestSilentServers(t *testing.T) {
+	var urls []string
+	accepted := make(chan net.Conn, 4)
+	for range cap(accepted) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		urls = append(urls, "nats://"+l.Addr().String())
+		go func() { // ends with l
+			if conn, err := l.Accept(); err == nil {
+				accepted <- conn
+			}
+		}()
+	}
+	e := New(&Config{URL: strings.Join(urls, ",")}, false)
+	defer e.Close()
+	e.timeout = 4 * patience
+	ctx, cancel := context.WithCancel(t.Context())
+	sent := make(chan deliver.Result, 1)
+	go func() { sent <- e.Send(ctx, &deliver.Batch{Items: []deliver.Item{itemOf("v1", "")}}) }()
+	conn := <-accepted
+	defer conn.Close()
+	cancel()
+	select {
+	case r := <-sent:
+		if r.Verdict != deliver.Failed {
+			t.Errorf("%+v", r)
+		}
+	case <-time.After(patience / 4):
+		t.Fatal("the caller has ended, and the attempt to connect goes on")
+	}
+}
+
+// A server that reads no more is waited for as long as a batch may take, and no longer than the
+// caller waits.
+func TestStuckServer(t *testing.T) {
+	long := &deliver.Batch{Items: []deliver.Item{itemOf("v1", `,"x":"`+strings.Repeat("x", 8<<20)+`"`)}}
+	for _, c := range []struct {
+		stream bool
+		cut    bool
+	}{{false, false}, {false, true}, {true, false}, {true, true}} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck, ended := make(chan struct{}), make(chan struct{})
+		var server sync.WaitGroup
+		server.Go(func() {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			_, _ = io.WriteString(conn, `INFO {"server_id":"s","max_payload":67108864,"headers":true}`+"\r\n")
+			for in, line := bufio.NewReader(conn), ""; err == nil && !strings.HasPrefix(line, "HPUB"); line, err = in.ReadString('\n') {
+				if strings.HasPrefix(line, "PING") {
+					_, _ = io.WriteString(conn, "PONG\r\n")
+				}
+			}
+			close(stuck)
+			<-ended
+		})
+		e := New(&Config{URL: "nats://" + l.Addr().String(), JetStream: c.stream}, false)
+		if e.timeout = 200 * time.Millisecond; c.cut {
+			e.timeout = 4 * patience
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := make(chan deliver.Result)
+		go func() {
+			r := e.Send(ctx, long)
+			e.Close()
+			sent <- r
+		}()
+		if <-stuck; c.cut {
+			cancel()
+		}
+		select {
+		case r := <-sent:
+			if r.Verdict != deliver.Failed {
+				t.Errorf("%+v", r)
+			}
+			close(ended)
+		case <-time.After(patience / 4):
+			t.Errorf("still waiting; %+v", c)
+			close(ended)
+			<-sent
+		}
+		cancel()
+		_ = l.Close()
+		server.Wait()
 	}
 }
 
