@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -84,6 +85,7 @@ type End struct {
 	tile38  bool
 	timeout time.Duration
 	client  *kgo.Client // nil: the next batch makes one
+	most    int         // records at once, as the topic has taken no more lately; 0: all
 }
 
 // New returns the end for a topic, with events as notifications of Tile38 if tile38 is set.
@@ -104,7 +106,7 @@ func (e *End) open() (err error) {
 	}
 	options := []kgo.Opt{
 		kgo.SeedBrokers(e.c.Brokers...), kgo.ClientID("paddock"), kgo.DefaultProduceTopic(e.c.Topic),
-		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.DialTimeout(e.timeout / 2), kgo.ProducerLinger(0),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.DialTimeout(e.timeout / 2), kgo.ManualFlushing(),
 	}
 	if e.c.TLS {
 		settings := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -146,23 +148,65 @@ func (e *End) Send(ctx context.Context, b *deliver.Batch) deliver.Result {
 	for i := range b.Items {
 		records[i] = e.record(&b.Items[i])
 	}
-	failed := map[*kgo.Record]error{}
-	for _, r := range client.ProduceSync(ctx, records...) {
-		if r.Err != nil {
-			failed[r.Record] = r.Err
+	for at := 0; at < len(records); {
+		part := e.part(records[at:])
+		taken, err := produce(ctx, client, part)
+		at += taken
+		switch {
+		case err == nil:
+			continue
+		case len(part) > 1 && errors.Is(err, kerr.MessageTooLarge): // perhaps only together
+			e.most = len(part) / 2
+			continue
+		case len(part) == 1: // which says nothing of several
+			e.most = 0
 		}
+		result := judge(err)
+		result.Taken = at
+		if result.Verdict == deliver.Failed {
+			e.Close()
+		}
+		return result
 	}
-	for i, r := range records {
-		if err := failed[r]; err != nil {
-			result := judge(err)
-			result.Taken = i
-			if result.Verdict == deliver.Failed {
-				e.Close()
-			}
-			return result
-		}
+	if e.most > 0 {
+		e.most++
 	}
 	return deliver.Result{}
+}
+
+// maxPart bounds the bytes of the values that are produced at once. So the client never divides the
+// records of one partition, of which the topic could take the later ones alone.
+const maxPart = 512 << 10
+
+// part returns the first records that are produced at once.
+func (e *End) part(records []*kgo.Record) []*kgo.Record {
+	n, bytes := 1, len(records[0].Value)
+	for n < len(records) && n != e.most && bytes+len(records[n].Value) <= maxPart {
+		bytes += len(records[n].Value)
+		n++
+	}
+	return records[:n]
+}
+
+// produce produces records, and returns how many were taken before the first one that was not.
+func produce(ctx context.Context, client *kgo.Client, records []*kgo.Record) (taken int, err error) {
+	failed := make([]error, len(records))
+	var waiting sync.WaitGroup
+	waiting.Add(len(records))
+	for i, r := range records {
+		client.Produce(ctx, r, func(_ *kgo.Record, err error) {
+			failed[i] = err
+			waiting.Done()
+		})
+	}
+	_ = client.Flush(ctx) // each record has its own error
+	waiting.Wait()
+	for i, err := range failed {
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(records), nil
 }
 
 // judge draws the verdict of an error about one record.

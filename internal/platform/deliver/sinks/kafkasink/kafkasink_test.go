@@ -2,6 +2,7 @@ package kafkasink
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"encoding/pem"
 	"fmt"
@@ -133,6 +134,38 @@ func TestProduces(t *testing.T) {
 		if fmt.Sprint(more) != trace {
 			t.Errorf("%s: %q, want %s", r.Key, more, trace)
 		}
+	}
+}
+
+// Events that are only together longer than the topic takes are delivered in smaller parts, and in
+// order. One that is too long alone is refused alone.
+func TestTopicTakesLittle(t *testing.T) {
+	brokers := cluster(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "8192"}))
+	e := New(&Config{Brokers: brokers, Topic: "events"}, false)
+	defer e.Close()
+	noise := func(n int) string {
+		b := make([]byte, n)
+		_, _ = rand.Read(b)
+		return fmt.Sprintf(`,"x":"%x"`, b)
+	}
+	var batch deliver.Batch
+	for n := range 100 {
+		batch.Items = append(batch.Items, deliver.Item{Record: itemOf(n, noise(500))})
+	}
+	if got := e.Send(t.Context(), &batch); got.Verdict != deliver.Delivered {
+		t.Fatalf("%+v", got)
+	}
+	last := map[string]int{} // by key
+	for _, r := range consume(t, brokers, 100) {
+		n, err := strconv.Atoi(idOf(r))
+		if before, ok := last[string(r.Key)]; err != nil || ok && n > before+10 {
+			t.Errorf("%s: %d behind %d, %v", r.Key, n, before, err)
+		}
+		last[string(r.Key)] = n
+	}
+	batch.Items[70] = deliver.Item{Record: itemOf(70, noise(8000))}
+	if got := e.Send(t.Context(), &batch); got.Verdict != deliver.Refused || got.Taken != 70 || !got.First {
+		t.Errorf("%+v", got)
 	}
 }
 
