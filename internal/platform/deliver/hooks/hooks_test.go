@@ -113,6 +113,42 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// A webhook whose secrets are missing is disabled until they are there again, such as after their
+// file was put back. One that was disabled by request stays so.
+func TestSecretsComeBack(t *testing.T) {
+	s := newSite(t)
+	for _, id := range []string{"ops", "off"} {
+		s.put(id, `{"url":"https://ops.example","secrets":["`+secret+`"]}`)
+	}
+	if _, err := s.Disable(t.Context(), "off"); err != nil {
+		t.Fatal(err)
+	}
+	states := func(want string) {
+		t.Helper()
+		s.again()
+		var all []string
+		for _, id := range []string{"ops", "off"} {
+			shown, err := s.Get(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, shown.State.State, shown.State.Reason)
+		}
+		if got := strings.Join(all, " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	file := filepath.Join(string(s.secrets), SecretsFile)
+	if err := os.Rename(file, file+".away"); err != nil {
+		t.Fatal(err)
+	}
+	states("disabled " + lostReason + " disabled by request")
+	if err := os.Rename(file+".away", file); err != nil {
+		t.Fatal(err)
+	}
+	states("active  disabled by request")
+}
+
 // Webhooks that cannot begin are none: figures, lists and the drain go on without them.
 func TestFailedBegin(t *testing.T) {
 	for name, value := range map[string]string{"webhook/other/document": "{", "webhook/ops/state": "{"} {
