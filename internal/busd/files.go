@@ -105,14 +105,21 @@ func (p *Program) place(path, text string) error {
 		os.Remove(f.Name())
 		return err
 	}
-	p.files = append(p.files, path)
+	p.files = append(p.files, placed{path, text})
 	return nil
 }
 
+// placed is a file with what this process has written.
+type placed struct{ path, text string }
+
+// removeFiles leaves files that another process has written since.
 func (p *Program) removeFiles() error {
 	var errs []error
-	for _, path := range slices.Backward(p.files) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, f := range slices.Backward(p.files) {
+		if text, err := os.ReadFile(f.path); err == nil && string(text) != f.text {
+			continue
+		}
+		if err := os.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

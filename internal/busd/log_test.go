@@ -166,6 +166,27 @@ func TestLogFileIsTaken(t *testing.T) {
 	}
 }
 
+// A pid file that another process has written since is its own: a server that lets its clients go
+// may end behind the one that takes its place.
+func TestFilesOfOthersStay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pid")
+	for _, by := range []string{"12", "34"} {
+		var p Program
+		if err := p.place(path, "12"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(by), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.removeFiles(); err != nil {
+			t.Error(err)
+		}
+		if text, err := os.ReadFile(path); (by == "34") != (string(text) == by) {
+			t.Errorf("the file of %s: %q, %v", by, text, err)
+		}
+	}
+}
+
 // Every flag of the other program is known, under every name and with one dash or
 // two, and stands in the usage text.
 func TestFlagsAreAccepted(t *testing.T) {

@@ -57,7 +57,7 @@ type Program struct {
 	bridges  *bridge.Set
 	monitor  *Monitor // nil = none
 	http     []*httpDoor
-	files    []string // paths of the pid file and the ports file, once they are there
+	files    []placed // the pid file and the ports file, once they are there
 	running  sync.WaitGroup
 }
 
