@@ -5,10 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"paddock/internal/netio/listen"
 	"paddock/internal/process/keyid"
@@ -20,9 +17,11 @@ import (
 func (c *Connect) link(keyFile, firstSeen string, log *slog.Logger) (config *wire.Config, key *keyid.Key, err error) {
 	config = &wire.Config{}
 	if c.TokenFile != "" {
-		if config.Auth, err = readToken(c.TokenFile); err != nil {
+		id, secret, err := readToken(c.TokenFile)
+		if err != nil {
 			return nil, nil, err
 		}
+		config.Auth = wire.TokenAuth(id, secret)
 	} else if key, err = c.key(keyFile); err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +45,8 @@ func (c *Connect) Link(keyFile string, log *slog.Logger) (config *wire.Config, w
 	}
 	config.Idle, config.Logger = idle, log
 	if key == nil {
-		return config, "token " + filepath.Base(c.TokenFile), nil
+		id, secret, err := readToken(c.TokenFile)
+		return config, fmt.Sprintf("token %s %x", id, wire.TokenHash(secret)), err
 	}
 	return config, key.ID.String(), nil
 }
@@ -61,14 +61,14 @@ func (c *Connect) key(file string) (*keyid.Key, error) {
 }
 
 // readToken reads a token's id and secret, "id:secret" in one line.
-func readToken(file string) (auth func(net.Conn) (*wire.Auth, error), err error) {
+func readToken(file string) (id string, secret []byte, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	id, secret, ok := strings.Cut(string(bytes.TrimSpace(text)), ":")
-	if !ok || id == "" || secret == "" {
-		return nil, fmt.Errorf("%s: want id:secret", file)
+	name, secret, ok := bytes.Cut(bytes.TrimSpace(text), []byte(":"))
+	if !ok || len(name) == 0 || len(secret) == 0 {
+		return "", nil, fmt.Errorf("%s: want id:secret", file)
 	}
-	return wire.TokenAuth(id, []byte(secret)), nil
+	return string(name), secret, nil
 }

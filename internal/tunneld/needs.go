@@ -49,7 +49,7 @@ func (s *Settings) Faults() (faults []error) {
 		found("connect.admin", listen.Check(v.Admin, v.Token != ""))
 	}
 	if v.TokenFile != "" {
-		_, err := readToken(v.TokenFile)
+		_, _, err := readToken(v.TokenFile)
 		found("connect.token_file", err)
 	} else if v.Cert != "" {
 		_, err := keyid.LoadPair(v.Cert, v.Key)

@@ -1,8 +1,12 @@
 package tunneld_test
 
 import (
+	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"paddock/internal/tunneld"
@@ -56,6 +60,30 @@ func TestSecretsFailClosed(t *testing.T) {
 		})
 		if err == nil {
 			t.Errorf("a server with %s", name)
+		}
+	}
+}
+
+// A link has the name of its token, wherever that is, and another name for another token: a server
+// refuses the session of one client to the other.
+func TestLinkNamesItsToken(t *testing.T) {
+	dir, names := t.TempDir(), map[string]string{}
+	for _, c := range [][3]string{{"a", "vehicle:one", "one"}, {"b", "vehicle:one", "one"}, {"b", "vehicle:two", "two"}, {"b", "other:two", "three"}} {
+		path := filepath.Join(dir, c[0])
+		if err := os.WriteFile(path, []byte(c[1]+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		connect := tunneld.Connect{Server: "127.0.0.1:1", Plaintext: true, TokenFile: path}
+		_, name, err := connect.Link("", slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before, ok := names[name]; ok && before != c[2] || !ok && slices.Contains(slices.Collect(maps.Values(names)), c[2]) {
+			t.Errorf("%s in %s is %s, as %s", c[1], c[0], name, before)
+		}
+		names[name] = c[2]
+		if strings.Contains(name, c[1]) {
+			t.Errorf("%s has the secret", name)
 		}
 	}
 }
