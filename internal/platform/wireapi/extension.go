@@ -100,16 +100,20 @@ func (a *API) judge(c *wire.Conn, h *wire.Hello) error {
 }
 
 // grant returns what the peer of a connection may do, or nil if its key has been removed, has
-// expired, or has another secret by now.
+// expired, or has another secret by now, or if the connection has ended.
 func (a *API) grant(c *wire.Conn) *keyring.Grant {
 	proved, ok := a.proofs.Load(c)
-	if !ok {
+	who, keyed := c.Identity().(wire.Identity)
+	switch {
+	case !ok && keyed:
+		return nil // the connection has ended, and its proof is forgotten
+	case !ok:
 		return a.anyone // of the extension, or one that proves nothing where nothing is required
 	}
 	if a.cfg.Token != "" && proved == a.secret {
 		return a.operator
 	}
-	g, digest, ok := a.cfg.Keys.Named(c.Identity().(wire.Identity).Name)
+	g, digest, ok := a.cfg.Keys.Named(who.Name)
 	if !ok || proved != digest {
 		return nil
 	}

@@ -3,9 +3,11 @@ package wireapi
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
+	"paddock/internal/process/keyring"
 	"paddock/wire"
 )
 
@@ -81,5 +83,30 @@ func TestExtension(t *testing.T) {
 			}
 			must(t, err)
 		})
+	}
+}
+
+// A handler may run when its connection has ended already. The key of the connection limits it then
+// too.
+func TestAKeyLimitsHandlersBehindTheEndOfTheirConnection(t *testing.T) {
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	defer ring.Close()
+	must(t, ring.Add(keyring.Key{Name: "reader", SHA256: keyring.DigestOf("secret"), Verbs: []string{"lookup"}}))
+	s := newSite(t, func(cfg *Config) { cfg.Keys, cfg.KeyRequired = ring, true })
+	client := s.dial(&wire.Config{Auth: wire.TokenAuth("reader", []byte("secret"))})
+	_, err = client.Call(s.ctx(), KindSearch, []byte("[1,1]"))
+	must(t, err)
+	var served *wire.Conn
+	for c := range s.api.server.All() {
+		served = c
+	}
+	must(t, client.Close())
+	<-served.Done()
+	for range 1000 {
+		if _, err := s.api.permit(served, keyring.PositionsWrite); err == nil {
+			t.Fatal("a key for look-ups may send positions")
+		}
+		runtime.Gosched()
 	}
 }
