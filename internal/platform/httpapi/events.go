@@ -225,8 +225,8 @@ func (s *eventStream) past(ctx context.Context, reader *events.Reader, limit int
 	return answer(s.w, s.enc.mediaType, s.buf)
 }
 
-// follow writes events as they occur, until the client disconnects or the log ends. The log ends in
-// a drain, after all events were written. The error is why it ended.
+// follow writes events as they occur, until the client disconnects, its key ends, or the log ends.
+// The log ends in a drain, after all events were written. The error is why it ended.
 func (s *eventStream) follow(ctx context.Context, reader *events.Reader) error {
 	defer s.allowWrite() // of the last chunk, which distinguishes the end from a broken connection
 	records := make([]events.Record, 0, streamBatch)
@@ -235,6 +235,8 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) error {
 		batch, gap, err := reader.Next(quiet, records[:0])
 		cancel()
 		switch {
+		case err == nil && ctx.Err() != nil: // however many events wait
+			err = ctx.Err()
 		case err == nil:
 			s.encode(batch, gap)
 			err = s.send(s.buf)

@@ -87,7 +87,7 @@ type eventSocket struct {
 	buf    []byte
 }
 
-// follow writes events as they occur, until the client disconnects or the log ends.
+// follow writes events as they occur, until the client disconnects, its key ends, or the log ends.
 func (s *eventSocket) follow(ctx context.Context, reader *events.Reader) error {
 	records := make([]events.Record, 0, streamBatch)
 	for {
@@ -95,6 +95,8 @@ func (s *eventSocket) follow(ctx context.Context, reader *events.Reader) error {
 		batch, gap, err := reader.Next(quiet, records[:0])
 		cancel()
 		switch {
+		case err == nil && ctx.Err() != nil: // however many events wait
+			err = ctx.Err()
 		case err == nil:
 			err = s.send(batch, gap)
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:

@@ -284,7 +284,7 @@ func (c *liveClient) step(n int) error {
 }
 
 func (c *liveClient) sendEvents() error {
-	for {
+	for !c.grant.HasEnded() {
 		records, gap := c.reader.TryNext(c.records[:0])
 		if gap.Count() > 0 {
 			object := map[string]any{"type": "gap", "cursor": c.api.cfg.Log.Cursor(gap.To), "count": nil} // null: unknown
@@ -317,6 +317,7 @@ func (c *liveClient) sendEvents() error {
 			return err
 		}
 	}
+	return errKeyEnded
 }
 
 // sendSets sends the description of the sets if it has changed.

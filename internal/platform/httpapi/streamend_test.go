@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -10,9 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/process/keyring"
 )
 
 // pipeListener accepts one connection within the process, then waits for Close.
@@ -69,4 +74,72 @@ func TestStreamEndsWellAfterAQuietTime(t *testing.T) {
 		}
 		_ = ours.Close()
 	})
+}
+
+// What is served for a key ends with it, also for a client that has many events to catch up with.
+func TestStreamsEndWithTheirKeyWhileEventsWait(t *testing.T) {
+	const all = 5000
+	header := http.Header{"Authorization": {"Bearer secret"}}
+	socket := func(path, request string) func(t *testing.T, client *http.Client) func() ([]byte, error) {
+		return func(t *testing.T, client *http.Client) func() ([]byte, error) {
+			conn, _, err := websocket.Dial(t.Context(), "http://localhost"+path, &websocket.DialOptions{HTTPHeader: header, HTTPClient: client})
+			must(t, err)
+			t.Cleanup(func() { _ = conn.CloseNow() })
+			conn.SetReadLimit(1 << 20)
+			if request != "" {
+				must(t, conn.Write(t.Context(), websocket.MessageText, []byte(request)))
+			}
+			return func() ([]byte, error) {
+				_, text, err := conn.Read(t.Context())
+				return text, err
+			}
+		}
+	}
+	for name, open := range map[string]func(t *testing.T, client *http.Client) func() ([]byte, error){
+		"events": func(t *testing.T, client *http.Client) func() ([]byte, error) {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/v1/events?cursor=run1-0", nil)
+			must(t, err)
+			r.Header = header
+			res, err := client.Do(r)
+			must(t, err)
+			t.Cleanup(func() { _ = res.Body.Close() })
+			lines := bufio.NewReader(res.Body)
+			return func() ([]byte, error) { return lines.ReadSlice('\n') }
+		},
+		"events as messages": socket("/v1/events?cursor=run1-0", ""),
+		"live":               socket("/v1/live", `{"cursor":"run1-0"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ring, err := keyring.Open(nil)
+			must(t, err)
+			defer ring.Close()
+			must(t, ring.Add(keyring.Key{Name: "reader", SHA256: keyring.DigestOf("secret"), Verbs: []string{"events:read"}}))
+			tw := newTown(t, options{config: func(c *Config) { c.Keys, c.KeyRequired = ring, true }})
+			for range all {
+				tw.log.Append([]events.Record{{JSON: events.Plain([]byte(`{"one":1}`)), Kind: track.Enter}})
+			}
+			ours, theirs := net.Pipe() // holds nothing, so that the server is not ahead of the client
+			l := &pipeListener{conns: make(chan net.Conn, 1), closed: make(chan struct{})}
+			l.conns <- theirs
+			server := NewFallback(tw.api, slog.New(slog.DiscardHandler))
+			served := make(chan error)
+			go func() { served <- server.Serve(l) }()
+			client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil }}}
+
+			next, got := open(t, client), 0
+			for err == nil {
+				var text []byte
+				text, err = next()
+				before := got
+				if got += bytes.Count(text, []byte(`"one"`)); before == 0 && got > 0 {
+					must(t, ring.Remove("reader"))
+				}
+			}
+			if got == 0 || got > all/2 {
+				t.Errorf("%d of %d events, though the key ended with the first ones: %v", got, all, err)
+			}
+			_ = server.Close()
+			<-served
+		})
+	}
 }
