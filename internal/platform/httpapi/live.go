@@ -309,7 +309,7 @@ func (c *liveClient) sendEvents() error {
 			b = records[i].JSON.Append(b)
 		}
 		b = append(b, ']')
-		if c.viewer.FiltersStates() {
+		if c.viewer.FiltersStates() && c.grant.Can(keyring.ObjectsRead) {
 			b = c.appendStates(b, records)
 		}
 		c.frame = append(b, '}')

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"paddock/fence/track"
+	"paddock/internal/process/keyring"
 )
 
 // viewer is a client of the live feed.
@@ -431,6 +432,22 @@ func TestLiveObjectFilter(t *testing.T) {
 	v.ask(`{"objects":{"states":["asleep"]}}`)
 	if status, reason := v.closed(); status != websocket.StatusInvalidFramePayloadData || !strings.HasPrefix(reason, `objects.states: "asleep"`) {
 		t.Errorf("closed with %d %q", status, reason)
+	}
+}
+
+// A key that may not read objects learns their states by no filter either.
+func TestLiveStatesNeedAKeyForObjects(t *testing.T) {
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	defer ring.Close()
+	must(t, ring.Add(keyring.Key{Name: "reader", SHA256: keyring.DigestOf("secret"), Verbs: []string{"events:read"}}))
+	tw := newTown(t, options{config: func(c *Config) { c.Keys = ring }})
+	v := tw.live("Authorization", "Bearer secret")
+	v.frame()
+	v.ask(`{"cursor":"run1-0","objects":{"states":["moving"]}}`)
+	tw.swing("v", 1)
+	if f := v.until("events", nil); len(f.Events) == 0 || f.States != nil {
+		t.Errorf("the states of objects are %v", f.States)
 	}
 }
 
