@@ -42,20 +42,35 @@ type Query struct {
 	Prefix string // only ids that begin with it
 	After  string // only objects after this key, see ObjectKey
 	Limit  int    // bounds the result; 0: no bound
+
+	until string // only objects up to this key; "" is all
 }
 
 // Objects returns the selected objects ordered by fleet, then id, and whether more follow. The
 // limit bounds its memory, even for very many objects. Its time is that of a look at each object.
 func (p *Pipeline) Objects(q Query) (objects []track.Object, more bool) {
 	_ = p.Settle() // a closed pipeline stays as it is
-	p.readAll(func(_ int, t *track.Shard) { objects = q.first(objects, t) })
-	slices.SortFunc(objects, func(a, b track.Object) int {
-		return cmp.Compare(ObjectKey(a.Fleet, a.ID), ObjectKey(b.Fleet, b.ID))
+	most := q.Limit + 1
+	p.readAll(func(_ int, t *track.Shard) {
+		objects = q.first(objects, t)
+		if q.Limit > 0 && len(objects) > 2*most { // the others are not in the answer
+			sortObjects(objects)
+			clear(objects[most:])
+			objects = objects[:most]
+			q.until = ObjectKey(objects[most-1].Fleet, objects[most-1].ID)
+		}
 	})
+	sortObjects(objects)
 	if q.Limit > 0 && len(objects) > q.Limit {
 		return objects[:q.Limit], true
 	}
 	return objects, false
+}
+
+func sortObjects(objects []track.Object) {
+	slices.SortFunc(objects, func(a, b track.Object) int {
+		return cmp.Compare(ObjectKey(a.Fleet, a.ID), ObjectKey(b.Fleet, b.ID))
+	})
 }
 
 // first appends the selected objects of one partition, at most one more than the limit. It finds
@@ -89,7 +104,7 @@ func (q *Query) first(dst []track.Object, t *track.Shard) []track.Object {
 
 func (q *Query) selects(fleet, id string) bool {
 	return (q.Fleet == "" || q.Fleet == fleet) && strings.HasPrefix(id, q.Prefix) &&
-		(q.After == "" || ObjectKey(fleet, id) > q.After)
+		(q.After == "" || ObjectKey(fleet, id) > q.After) && (q.until == "" || ObjectKey(fleet, id) <= q.until)
 }
 
 // ObjectKey orders objects in lists by fleet, then id.

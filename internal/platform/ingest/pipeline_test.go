@@ -412,6 +412,30 @@ func TestClosedPipelineKnowsNothing(t *testing.T) {
 	}
 }
 
+// The limit of a list bounds its memory too: the objects of no partition are kept beyond it.
+func TestALimitedListIsSmall(t *testing.T) {
+	const all, limit = 3200, 40
+	p, _ := newPipeline(t, &published{}, Config{})
+	for i := range all {
+		submit(t, p, fixes(fmt.Sprint("v", i), 0, 1))
+	}
+	var ids []string
+	for after, more := "", true; more; {
+		var page []track.Object
+		page, more = p.Objects(Query{After: after, Limit: limit})
+		if cap(page) > 10*limit {
+			t.Fatalf("room for %d objects in a page of %d", cap(page), limit)
+		}
+		for i := range page {
+			ids = append(ids, page[i].ID)
+			after = ObjectKey(page[i].Fleet, page[i].ID)
+		}
+	}
+	if len(ids) != all || !slices.IsSorted(ids) || len(slices.Compact(ids)) != all {
+		t.Errorf("%d objects in the pages", len(ids))
+	}
+}
+
 // Each partition takes its share of the objects, so the bound on all holds for any number of
 // workers.
 func TestMaxObjects(t *testing.T) {
