@@ -17,8 +17,10 @@ import (
 const (
 	defaultObjects = 100
 	maxObjects     = 10_000
-	// maxPageProps ends a page early, in bytes: each object may have 16 KiB.
+	// maxPageProps ends a page early, in bytes: each object may have 16 KiB, and be in any number
+	// of fences, each of which counts as visitBytes.
 	maxPageProps = 4 << 20
+	visitBytes   = 128
 )
 
 // objectJSON is an object in the answer of GET /v1/objects.
@@ -93,7 +95,7 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 			j.Distance = &metres
 		}
 		page.Objects = append(page.Objects, j)
-		if size += len(o.Props); (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
+		if size += len(o.Props) + visitBytes*(len(j.Fences)+len(j.Pending)); (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
 			page.Next = base64.RawURLEncoding.EncodeToString([]byte(ingest.ObjectKey(o.Fleet, o.ID)))
 			break
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/internal/process/keyring"
 )
 
@@ -29,6 +31,43 @@ func namesOf(objects []objectJSON) (names []string) {
 		names = append(names, o.Fleet+"/"+o.ID)
 	}
 	return names
+}
+
+// A page ends early if its objects are in very many fences, and the next one goes on behind it.
+func TestPagesOfObjectsInManyFences(t *testing.T) {
+	const fences, objects = 1000, 60
+	tw := newTown(t, options{emptyCatalog: true})
+	var all []fence.Fence
+	for i := range fences {
+		all = append(all, square(fmt.Sprint("f", i), 0, 0, 10, 10))
+	}
+	set, err := fence.NewSet("many", fence.Options{})
+	must(t, err)
+	_, err = set.Replace(&geojson.Collection{Fences: all})
+	must(t, err)
+	must(t, tw.catalog.Add(set))
+	var body []byte
+	for i := range objects {
+		body = fmt.Appendf(body, `{"id":"v%02d","lon":5,"lat":5}`+"\n", i)
+	}
+	tw.expect(tw.post("/v1/positions", string(body)), 200, "")
+	got := 0
+	for after, more := "", true; more; more = after != "" {
+		r := tw.get("/v1/objects?limit=1000&after=" + after)
+		if len(r.body) > maxPageProps+fences*visitBytes {
+			t.Errorf("a page of %d bytes", len(r.body))
+		}
+		page := decode[objectPage](tw, r)
+		for i, o := range page.Objects {
+			if o.ID != fmt.Sprintf("v%02d", got+i) || len(o.Fences) != fences {
+				t.Errorf("%s is in %d fences", o.ID, len(o.Fences))
+			}
+		}
+		got, after = got+len(page.Objects), page.Next
+	}
+	if got != objects {
+		t.Errorf("%d objects", got)
+	}
 }
 
 // TestObjectsOfAnArea holds that the pages of an area are what a look at every object finds, over
