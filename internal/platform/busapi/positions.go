@@ -122,11 +122,11 @@ func ParsePositionSubject(subject string) (fleet, id string, err error) {
 	return fleet, id, nil
 }
 
-// answer sends the answer to the reply subject of a message, unless this door would receive it:
-// its callback would run on the goroutine of the shard that answers, and occupy that shard for as
-// long as other positions arrive.
+// answer sends the answer to the reply subject of a message, unless the platform would receive it:
+// the callback would run on the goroutine of the shard that answers, and occupy that shard for as
+// long as other positions or requests arrive.
 func (d *Positions) answer(reply string, v any) {
-	if reply == "" || bus.Match(PositionSubjects, reply) {
+	if !Answerable(reply) {
 		return
 	}
 	body, _ := events.PlainJSON(v) // these values always encode

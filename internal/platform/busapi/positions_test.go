@@ -101,8 +101,8 @@ func TestTheSubjectHoldsForUsersWithPermissions(t *testing.T) {
 	}
 }
 
-// The door does not answer on subjects that it receives: the shard that answers would decode the
-// positions of all publishers.
+// The door does not answer on subjects that the platform receives: the shard that answers would
+// decode the positions of all publishers, or look points up for them.
 func TestAnAnswerIsNoPosition(t *testing.T) {
 	server, err := bus.New(bus.Config{})
 	if err != nil {
@@ -118,7 +118,7 @@ func TestAnAnswerIsNoPosition(t *testing.T) {
 	defer door.Close()
 	client := server.Local("client")
 	seen := make(chan string, 8)
-	for _, subject := range []string{"pos.default.echo", "answers"} {
+	for _, subject := range []string{"pos.default.echo", "paddock.search._", "answers"} {
 		if _, err := client.Subscribe(subject, "", func(msgs []bus.Msg) {
 			for _, m := range msgs {
 				seen <- m.Subject
@@ -128,7 +128,7 @@ func TestAnAnswerIsNoPosition(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"lon":1,"lat":2}`, `not a position`} { // answered by the shard, and by the door
-		for _, reply := range []string{"pos.default.echo", "answers"} {
+		for _, reply := range []string{"pos.default.echo", "paddock.search._", "answers"} {
 			if err := client.Publish("pos.default.v1", reply, nil, []byte(body)); err != nil {
 				t.Fatal(err)
 			}
