@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -46,7 +47,7 @@ func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if q.Has("text") || q.Has("limit") {
-		if fences, err = holding(fences, q); err != nil {
+		if fences, err = holding(r.Context(), fences, q); err != nil {
 			return err
 		}
 	}
@@ -58,8 +59,9 @@ func (a *API) getFences(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// holding returns the first of the fences whose id or name holds a text, whatever its case.
-func holding(fences iter.Seq2[fence.Ref, *fence.Fence], q url.Values) (iter.Seq2[fence.Ref, *fence.Fence], error) {
+// holding returns the first of the fences whose id or name holds a text, whatever its case. Few of
+// very many may, so the search ends with ctx.
+func holding(ctx context.Context, fences iter.Seq2[fence.Ref, *fence.Fence], q url.Values) (iter.Seq2[fence.Ref, *fence.Fence], error) {
 	text, limit := strings.ToLower(q.Get("text")), defaultFound
 	if text == "" {
 		return nil, fail(http.StatusBadRequest, "query: text is empty")
@@ -71,8 +73,11 @@ func holding(fences iter.Seq2[fence.Ref, *fence.Fence], q url.Values) (iter.Seq2
 		}
 	}
 	return func(yield func(fence.Ref, *fence.Fence) bool) {
-		left := limit
+		left, looked := limit, 0
 		for ref, f := range fences {
+			if looked++; looked%256 == 0 && ctx.Err() != nil {
+				return
+			}
 			if !strings.Contains(strings.ToLower(f.Key), text) && !strings.Contains(strings.ToLower(tiles.NameOf(f.Properties)), text) {
 				continue
 			}

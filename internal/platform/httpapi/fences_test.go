@@ -1,11 +1,17 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"paddock/fence"
+	"paddock/fence/geojson"
+	"paddock/internal/process/keyring"
 )
 
 // Ordinals keep their meaning when fences are added and removed.
@@ -166,5 +172,32 @@ func TestDryRunOfAFence(t *testing.T) {
 	}
 	if r := try("", bow); r.status != 201 || !strings.Contains(string(r.body), found) || strings.Contains(string(r.body), "dry_run") {
 		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+// A search among fences ends with its request.
+func TestSearchForFencesEndsWithItsRequest(t *testing.T) {
+	tw := newTown(t, options{emptyCatalog: true})
+	var all []fence.Fence
+	for i := range 1000 {
+		all = append(all, square(fmt.Sprint("f", i), 0, 0, 1, 1))
+	}
+	set, err := fence.NewSet("many", fence.Options{})
+	must(t, err)
+	_, err = set.Replace(&geojson.Collection{Fences: all})
+	must(t, err)
+	must(t, tw.catalog.Add(set))
+	ctx, cancel := context.WithCancel(keyring.With(t.Context(), keyring.Everything("test")))
+	defer cancel()
+	for _, gone := range []bool{false, true} {
+		if gone {
+			cancel()
+		}
+		r, w := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/sets/many/fences?text=f999", nil), httptest.NewRecorder()
+		r.SetPathValue("set", "many")
+		must(t, tw.api.getFences(w, r))
+		if found := strings.Contains(w.Body.String(), `"f999"`); found == gone {
+			t.Errorf("the client is gone: %v; the last fence was looked at: %v", gone, found)
+		}
 	}
 }
