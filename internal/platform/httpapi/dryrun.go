@@ -117,6 +117,9 @@ func (a *API) dryPositions(r *http.Request, l *budget.Lease, q *dryRun) (*ingest
 // dryHistory reads past positions of an object, into memory of the lease.
 func (a *API) dryHistory(r *http.Request, l *budget.Lease, q *dryRun) (*ingest.Batch, error) {
 	h := q.History
+	if g := keyring.From(r.Context()); !g.Can(keyring.ObjectsRead) {
+		return nil, fail(http.StatusForbidden, "the key %.64q may not do this with the past of an object: it needs %v", g.Name(), keyring.ObjectsRead)
+	}
 	past, err := a.past(r)
 	switch {
 	case err != nil:

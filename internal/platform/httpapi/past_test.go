@@ -64,6 +64,24 @@ func pastOf(t *testing.T, positions []track.Position) *history.History {
 	return h
 }
 
+// Rules are tried on the past of an object with a key that may read objects, and no other.
+func TestDryRunsOnThePastNeedAKeyForObjects(t *testing.T) {
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	defer ring.Close()
+	must(t, ring.Add(keyring.Key{Name: "rules", SHA256: keyring.DigestOf("r"), Verbs: []string{"rules:write"}}))
+	must(t, ring.Add(keyring.Key{Name: "both", SHA256: keyring.DigestOf("b"), Verbs: []string{"rules:write", "objects:read"}}))
+	h := withPast(t)
+	tw := newTown(t, options{config: func(c *Config) { c.History, c.Keys = h, ring }})
+	const body = `{"rules":[{"id":"a","set":"squares"}],"history":{"object":"v","from":"1970-01-01T00:00:00Z","to":"1970-01-01T01:00:00Z"}}`
+	if r := tw.post("/v1/rules/dry-run", body, "Authorization", "Bearer b"); r.status != 200 || !strings.Contains(string(r.body), `"point"`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	tw.problem(tw.post("/v1/rules/dry-run", body, "Authorization", "Bearer r"),
+		403, `the key "rules" may not do this with the past of an object: it needs objects:read`)
+	tw.expect(tw.post("/v1/rules/dry-run", `{"positions":[{"id":"v","lon":1,"lat":1,"t":0}]}`, "Authorization", "Bearer r"), 200, "")
+}
+
 // Every answer about the past is as the document describes it.
 func TestThePast(t *testing.T) {
 	h := withPast(t)
