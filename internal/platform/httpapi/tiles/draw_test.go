@@ -351,6 +351,20 @@ func TestTheBoundHoldsForTheWorst(t *testing.T) {
 	}
 }
 
+// The work for a ring grows with its vertices, and not with their square, whatever its shape: each
+// of these teeth differs from the line between any others.
+func TestAComb(t *testing.T) {
+	const teeth = 100_000
+	ring := []vertex{{Extent, -50}, {0, -50}}
+	for i := range 2 * teeth {
+		ring = append(ring, vertex{float64(i) * Extent / (2 * teeth), float64(i % 2 * 100)})
+	}
+	all := len(ring)
+	if kept := new(simplifier).simplify(ring, tolerance); len(kept) != all {
+		t.Errorf("%d of %d vertices are left", len(kept), all)
+	}
+}
+
 func TestTheEdgesOfTheWorld(t *testing.T) {
 	s := snapshot(t, box("pole", -180, 80, 180, 90), box("beyond", 0, 86, 10, 89), box("south", -10, -90, 10, -85.5),
 		box("date line", 170, -10, 180, 10), box("other side", -180, -10, -170, 10))

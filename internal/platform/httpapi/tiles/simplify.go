@@ -2,15 +2,21 @@ package tiles
 
 import "math"
 
+// maxLooks bounds the looks at the vertices of a ring, in looks at each. Few rings need more than
+// 20, but one with very many long teeth would need half the square of their number.
+const maxLooks = 64
+
 // simplifier removes vertices that are hardly visible. It reuses its memory from ring to ring.
 type simplifier struct {
 	keep  []bool
 	stack [][2]int
+	left  int // looks
 }
 
 // simplify removes vertices of a ring that are within the tolerance of the line between the
 // remaining ones (Douglas and Peucker). It begins at the westernmost vertex, wherever the ring
-// begins, so that neighbours simplify most of their shared borders alike. It works in place.
+// begins, so that neighbours simplify most of their shared borders alike. After maxLooks looks at
+// each vertex it removes no more. It works in place.
 func (s *simplifier) simplify(ring []vertex, tolerance float64) []vertex {
 	n := len(ring)
 	if n <= 4 || tolerance <= 0 {
@@ -33,6 +39,7 @@ func (s *simplifier) simplify(ring []vertex, tolerance float64) []vertex {
 	}
 	s.keep = append(s.keep[:0], make([]bool, n)...)
 	s.keep[first], s.keep[far] = true, true
+	s.left = maxLooks * n
 	half := (far - first + n) % n
 	s.chain(ring, first, first+half, tolerance)
 	s.chain(ring, first+half, first+n, tolerance)
@@ -53,6 +60,12 @@ func (s *simplifier) chain(ring []vertex, from, to int, tolerance float64) {
 	for len(s.stack) > 0 {
 		from, to := s.stack[len(s.stack)-1][0], s.stack[len(s.stack)-1][1]
 		s.stack = s.stack[:len(s.stack)-1]
+		if s.left -= to - from; s.left < 0 {
+			for i := from + 1; i < to; i++ {
+				s.keep[i%n] = true
+			}
+			continue
+		}
 		worst, at := tolerance*tolerance, 0
 		for i := from + 1; i < to; i++ {
 			if d := toSegment2(ring[i%n], ring[from%n], ring[to%n]); d > worst {
