@@ -13,7 +13,8 @@ import (
 // AIS reads the sentences VDM and VDO of a receiver of ships: position reports of the types 1, 2,
 // 3, 18, 19 and 27, in up to nine sentences. A report has the second of its minute alone, so its
 // time is the last such second before the arrival, or before the c of a tag block, which one of its
-// sentences has. The fields are those of https://gpsd.gitlab.io/gpsd/AIVDM.html.
+// sentences has. A report without a second has the time of the tag block. The fields are those of
+// https://gpsd.gitlab.io/gpsd/AIVDM.html.
 //
 // The id of an object is the ship's MMSI, nine digits. The zero value is ready for use.
 type AIS struct {
@@ -77,7 +78,7 @@ func (a *AIS) Line(line []byte, arrived int64) (r Result) {
 		r.reject("", "%v", err)
 		return r
 	}
-	r.report(bits, cmp.Or(tagged, arrived))
+	r.report(bits, tagged, arrived)
 	return r
 }
 
@@ -206,7 +207,8 @@ var (
 // nameAt is the first bit of a ship's name in a report of type 19, and nameBits its length.
 const nameAt, nameBits = 143, 120
 
-func (r *Result) report(s sixBits, arrived int64) {
+// report takes the position of a message that has the time of a tag block, or 0.
+func (r *Result) report(s sixBits, tagged, arrived int64) {
 	if s.n < 38 {
 		r.reject("", "body: %d bits are no message", s.n)
 		return
@@ -221,7 +223,7 @@ func (r *Result) report(s sixBits, arrived int64) {
 		l = classB
 		l.least = 312
 	case 27:
-		r.distant(s, id)
+		r.distant(s, id, tagged)
 		return
 	default:
 		r.Ignored++
@@ -231,7 +233,7 @@ func (r *Result) report(s sixBits, arrived int64) {
 		r.reject(id, "body: %d bits, a report of type %d has %d", s.n, kind, l.least)
 		return
 	}
-	p := position.Position{ID: id, Time: lastSecond(s.unsigned(l.second, 6), arrived)}
+	p := position.Position{ID: id, Time: cmp.Or(lastSecond(s.unsigned(l.second, 6), cmp.Or(tagged, arrived)), tagged)}
 	if v := s.unsigned(l.speed, 10); v < 1023 {
 		p.Speed = position.Known(float32(float64(v) / 10 * knot))
 	}
@@ -246,13 +248,13 @@ func (r *Result) report(s sixBits, arrived int64) {
 	r.degrees(&p, s.signed(l.lon, 28), s.signed(l.lat, 27), 600_000)
 }
 
-// distant reads a report of type 27, which satellites hear.
-func (r *Result) distant(s sixBits, id string) {
+// distant reads a report of type 27, which satellites hear. It has no second.
+func (r *Result) distant(s sixBits, id string, tagged int64) {
 	if s.n < 96 {
 		r.reject(id, "body: %d bits, a report of type 27 has 96", s.n)
 		return
 	}
-	p := position.Position{ID: id}
+	p := position.Position{ID: id, Time: tagged}
 	if v := s.unsigned(79, 6); v < 63 {
 		p.Speed = position.Known(float32(float64(v) * knot))
 	}

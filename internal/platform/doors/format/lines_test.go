@@ -122,6 +122,13 @@ func TestAIS(t *testing.T) {
 	if got := time.UnixMilli(tagged.Positions[0].Time).UTC().Format(time.RFC3339); got != "2023-11-14T22:12:49Z" {
 		t.Error(got)
 	}
+	// A report that has no second has the time of the tag block, as late ones of satellites do.
+	for _, line := range []string{"!AIVDM,1,1,,B,KC5E2b@U19PFdLbMuc5=ROv62<7m,0*16", string(withSum("!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUcp0TKH,0"))} {
+		r := (&AIS{}).Line([]byte(`\c:1700000000*40\`+line), at)
+		if len(r.Positions) != 1 || r.Positions[0].Time != 1_700_000_000_000 {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
 	for line, want := range map[string]string{
 		"!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0*5D": " checksum: 5D, the sentence has 5C",
 		"$GPRMC,1": "ignored",
