@@ -35,6 +35,14 @@ func TestCSVOfCircles(t *testing.T) {
 	r.want("stops", `{"type":"Feature","id":"pier","properties":{"name":"pier","radius":40},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`)
 }
 
+// TestCSVOfNames holds that a name is no geometry because it begins with a word of one.
+func TestCSVOfNames(t *testing.T) {
+	r := run(t, "shops.csv", "name,lat,lon,radius\nCircle K,52.5,13.4,80\nPoint Empty-Handed,52.5,13.5,80\n", imports.Options{IDProperty: "name"})
+	r.finds("shops.csv: CSV, 2 fences")
+	r = run(t, "areas.csv", "name,area\nPolygon Z,\"POLYGON ZM((0 0 1 2,1 0 1 2,1 1 1 2,0 0 1 2))\"\n", imports.Options{})
+	r.finds("areas.csv: CSV, 1 fences")
+}
+
 // TestCSVErrors holds the errors of whole tables.
 func TestCSVErrors(t *testing.T) {
 	for text, want := range map[string]string{

@@ -38,21 +38,23 @@ func Parse(text string, order Order) (feature.Geometry, error) {
 	return g, err
 }
 
-// Is reports whether a text begins as a geometry does.
+// Is reports whether a text begins as a geometry does: with a type and a parenthesis, or EMPTY. A
+// type alone may be the first word of a name.
 func Is(text string) bool {
 	p := &parser{text: text}
-	if p.srid() != nil {
+	if p.srid() != nil || p.kind() == nil {
 		return false
 	}
-	_, ok := shapes[strings.ToUpper(p.word())]
-	return ok
+	return p.peek() == '(' || p.empty() && p.peek() == 0
 }
 
-// shapes read what stands between the parentheses of each type.
-var shapes map[string]func(p *parser, g *feature.Geometry, depth int) error
+// shape reads what stands between the parentheses of a type.
+type shape func(p *parser, g *feature.Geometry, depth int) error
+
+var shapes map[string]shape
 
 func init() {
-	shapes = map[string]func(p *parser, g *feature.Geometry, depth int) error{
+	shapes = map[string]shape{
 		"POINT": func(p *parser, g *feature.Geometry, _ int) error {
 			points, err := p.points()
 			if err == nil && len(points) != 1 {
@@ -140,18 +142,25 @@ func (p *parser) geometry(g *feature.Geometry, depth int) error {
 		return p.errorf("collections lie more than %d deep in one another", maxDepth)
 	}
 	from := p.at
-	kind := strings.ToUpper(p.word())
-	read, ok := shapes[kind]
-	if !ok {
-		for _, flag := range []string{"ZM", "Z", "M"} { // POINTZ, as some write POINT Z
-			if read, ok = shapes[strings.TrimSuffix(kind, flag)]; ok {
-				break
-			}
-		}
-	}
-	if !ok {
+	read := p.kind()
+	if read == nil {
 		p.at = from
 		return p.errorf("%.20q is no type of geometry", p.text[from:])
+	}
+	if p.empty() {
+		return nil
+	}
+	return read(p, g, depth)
+}
+
+// kind reads a type, with what it says of altitudes and measures; nil if there is none.
+func (p *parser) kind() shape {
+	name := strings.ToUpper(p.word())
+	read := shapes[name]
+	for _, flag := range []string{"ZM", "Z", "M"} { // POINTZ, as some write POINT Z
+		if read == nil {
+			read = shapes[strings.TrimSuffix(name, flag)]
+		}
 	}
 	back := p.at
 	switch strings.ToUpper(p.word()) {
@@ -159,10 +168,7 @@ func (p *parser) geometry(g *feature.Geometry, depth int) error {
 	default:
 		p.at = back
 	}
-	if p.empty() {
-		return nil
-	}
-	return read(p, g, depth)
+	return read
 }
 
 // empty goes past the word EMPTY, and reports whether it was there.

@@ -29,8 +29,13 @@ func TestParse(t *testing.T) {
 		if got := fmt.Sprint(g.Areas, g.Lines, g.Points, g.Radius); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
 		}
-		if !wkt.Is(text) && !strings.Contains(text, "ZM") {
+		if !wkt.Is(text) {
 			t.Errorf("%s is none", text)
+		}
+	}
+	for _, text := range []string{"", "Point", "Circle K", "POINT Z", "point z empty-handed", "CURVEPOLYGON((1 2))", "SRID=x;POINT(1 2)"} {
+		if wkt.Is(text) {
+			t.Errorf("%s is one", text)
 		}
 	}
 	if g, err := wkt.Parse("CIRCLE (52 13, 5)", wkt.LatLon); err != nil || g.Points[0].Lon != 13 {
