@@ -143,12 +143,17 @@ func readHeader(text []byte, out feature.Sink) (h header, err error) {
 	return h, checkCRS(&crs)
 }
 
-// columnsOf reads the columns of a header or a feature; nil if it has none.
+// columnsOf reads the columns of a header or a feature; nil if it has none. A buffer may name one
+// column many times, so their names are bounded by the size of the buffer.
 func columnsOf(t *table, field int) (columns []column, err error) {
+	room := len(t.buf)
 	err = t.tables(field, func(in *table) error {
 		name, err := in.text(columnName)
 		if err != nil {
 			return err
+		}
+		if room -= len(name); room < 0 {
+			return errors.New("more names of columns than the bytes can hold")
 		}
 		kind, err := in.byte(columnType)
 		if columns = append(columns, column{name, kind}); len(columns) > maxColumns {

@@ -22,6 +22,12 @@ type vector struct {
 	bytes []byte
 }
 
+// repeated is a vector of one table, many times.
+type repeated struct {
+	n     int
+	table node
+}
+
 func text(s string) vector { return vector{len(s), []byte(s)} }
 
 func doubles(all ...float64) vector {
@@ -88,6 +94,15 @@ func (n node) write(b []byte) ([]byte, int) {
 			for i := range v {
 				var to int
 				b, to = v[i].write(b)
+				patch(list+4*i, to)
+			}
+		case repeated:
+			patch(table+at[k], len(b))
+			b = binary.LittleEndian.AppendUint32(b, uint32(v.n))
+			list := len(b)
+			var to int
+			b, to = v.table.write(append(b, make([]byte, 4*v.n)...))
+			for i := range v.n {
 				patch(list+4*i, to)
 			}
 		}
@@ -215,6 +230,9 @@ func TestFaults(t *testing.T) {
 	other[10].(node)[4] = text(`PROJCRS["Lambert-93",BASEGEOGCRS["RGF93"]]`)
 	count := header(crs(4326))
 	count[8] = binary.LittleEndian.AppendUint64(nil, 2)
+	name := repeated{1000, node{0: text(strings.Repeat("n", 10_000))}}
+	names, own := header(crs(4326)), geometry(3, withHole)
+	names[7], own[2] = name, name
 	index := header(crs(4326))
 	index[8], index[9] = count[8], []byte{16, 0}
 	for name, c := range map[string]struct {
@@ -230,6 +248,8 @@ func TestFaults(t *testing.T) {
 		"count":     {file(count, good), "refused: invalid-geometry: 1 features, the header names 2: the file is cut"},
 		"ends":      {file(header(crs(4326)), geometry(3, node{1: square, 0: uints(5, 10)})), "feature 0: refused: invalid-geometry: a part of the points 5 to 10 of 9"},
 		"curve":     {file(header(crs(4326)), geometry(10, withHole)), "geometries of type 10, such as curves, are not read"},
+		"names":     {file(names), "header: more names of columns than the bytes can hold"},
+		"own names": {file(header(crs(4326)), own), "feature 0: refused: invalid-geometry: more names of columns than the bytes can hold"},
 		"no column": {file(header(crs(4326)), node{1: vector{2, []byte{1, 0}}}), "properties: there is no column 1"},
 	} {
 		l, err := read(c.data)
