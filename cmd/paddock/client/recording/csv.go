@@ -94,6 +94,12 @@ func columnsOf(head []string) ([]int, error) {
 	return at, nil
 }
 
+// isUnknownHeading reports whether a heading is the one of ships whose heading is not known (AIS).
+func isUnknownHeading(value string) bool {
+	v, err := strconv.ParseFloat(value, 64)
+	return err == nil && v == 511
+}
+
 // rowObject returns the position of a row as JSON, with the rules of which it is decoded.
 func rowObject(row []string, at []int) []byte {
 	b := []byte{'{'}
@@ -102,7 +108,7 @@ func rowObject(row []string, at []int) []byte {
 			continue
 		}
 		value := strings.TrimSpace(row[at[i]])
-		if value == "" {
+		if value == "" || c.member == "heading" && isUnknownHeading(value) {
 			continue
 		}
 		if len(b) > 1 {

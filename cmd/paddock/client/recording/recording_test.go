@@ -125,6 +125,10 @@ func TestFormats(t *testing.T) {
 				`rejected day:4: t: "yesterday" is not RFC 3339, as 2026-03-12T11:16:45.250Z`, `rejected day:5: lon: missing`,
 			},
 		},
+		"csv of ships": {
+			"MMSI,BaseDateTime,LAT,LON,SOG,COG,Heading\n367,2026-03-12T11:16:40,2,1,4.1,90.5,511.0\n368,2026-03-12T11:16:40,2,1,4.1,90.5,511\n369,2026-03-12T11:16:40,2,1,4.1,90.5,91\n",
+			[]string{`day:2 ""/367 1 2 at 1773314200000`, `day:3 ""/368 1 2 at 1773314200000`, `day:4 ""/369 1 2 at 1773314200000 heading 91`},
+		},
 		"csv without places": {"id,t\n1,2\n", []string{"end day: no column lon: a table of positions has a line of names with t, lon and lat"}},
 		"feed":               {string(feed(map[string]uint64{"a": 1773314200, "b": 1773314100})), []string{`day ""/b 13.5 52.5 at 1773314100000`, `day ""/a 13.5 52.5 at 1773314200000`}},
 		"nothing":            {"", nil},
