@@ -192,14 +192,14 @@ func positionOf(p *track.Position) position.Position {
 var errEnded = errors.New("ended")
 
 // line yields the positions of a Feature with a LineString and its times, as GET
-// /v1/objects/{id}/track answers it.
+// /v1/objects/{id}/track answers it: with a Point for one position, and no geometry for none.
 func (s *source) line(f *lineFeature, at Place, yield func(Fix, error) bool) bool {
 	times := f.Properties.Times
 	if times == nil {
 		times = f.Properties.CoordTimes
 	}
-	if len(times) != len(f.Geometry.Coordinates) {
-		return yield(Fix{}, &Rejected{at, fmt.Sprintf("properties.times: %d times for %d positions: a line needs one for each", len(times), len(f.Geometry.Coordinates))})
+	if len(times) != len(f.places) {
+		return yield(Fix{}, &Rejected{at, fmt.Sprintf("properties.times: %d times for %d positions: a line needs one for each", len(times), len(f.places))})
 	}
 	id := f.ID
 	if id == nil || string(id) == "null" {
@@ -210,7 +210,7 @@ func (s *source) line(f *lineFeature, at Place, yield func(Fix, error) bool) boo
 		text, _ := json.Marshal(f.Properties.Fleet)
 		fleet = `"fleet":` + string(text) + ","
 	}
-	for i, c := range f.Geometry.Coordinates {
+	for i, c := range f.places {
 		if len(c) < 2 {
 			if !yield(Fix{}, &Rejected{at, fmt.Sprintf("geometry.coordinates[%d]: not two numbers", i)}) {
 				return false
@@ -231,20 +231,33 @@ type lineFeature struct {
 	ID       json.RawMessage
 	Geometry struct {
 		Type        string
-		Coordinates [][]json.Number
+		Coordinates json.RawMessage
 	}
 	Properties struct {
 		Fleet             string
+		T                 json.RawMessage
 		Times, CoordTimes []json.RawMessage
 	}
+
+	places [][]json.Number
 }
 
-// lineOf returns the Feature of an object with a LineString.
+// lineOf returns the Feature of an object with a LineString, or with the times of one.
 func lineOf(raw []byte) (*lineFeature, bool) {
-	if !bytes.Contains(raw, []byte(`"LineString"`)) {
+	if !bytes.Contains(raw, []byte(`"LineString"`)) && !bytes.Contains(raw, []byte(`"times"`)) {
 		return nil, false
 	}
 	f := &lineFeature{}
-	err := json.Unmarshal(raw, f)
-	return f, err == nil && f.Type == "Feature" && f.Geometry.Type == "LineString"
+	if json.Unmarshal(raw, f) != nil || f.Type != "Feature" {
+		return nil, false
+	}
+	timed := f.Properties.Times != nil && f.Properties.T == nil
+	switch g := &f.Geometry; {
+	case g.Type == "LineString":
+		return f, json.Unmarshal(g.Coordinates, &f.places) == nil
+	case g.Type == "Point" && timed:
+		f.places = make([][]json.Number, 1)
+		return f, json.Unmarshal(g.Coordinates, &f.places[0]) == nil
+	}
+	return f, f.Geometry.Type == "" && timed
 }

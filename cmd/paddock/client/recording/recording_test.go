@@ -100,6 +100,15 @@ func TestFormats(t *testing.T) {
 			`{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]},"properties":{"fleet":"f","times":["2026-03-12T11:16:40.000Z","2026-03-12T11:16:41.000Z"]}}` + "\n",
 			[]string{`day:1 "f"/a 1 2 at 1773314200000`, `day:1 "f"/a 3 4 at 1773314201000`},
 		},
+		"track of one": {
+			`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"fleet":"f","times":["2026-03-12T11:16:40.000Z"]}}` + "\n",
+			[]string{`day:1 "f"/a 1 2 at 1773314200000`},
+		},
+		"track of none": {`{"type":"Feature","id":"a","geometry":null,"properties":{"fleet":"f","times":[]}}` + "\n", nil},
+		"point with a time and times": {
+			`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"t":1773314200000,"times":[1,2]}}` + "\n",
+			[]string{`day:1 ""/a 1 2 at 1773314200000 {"times":[1,2]}`},
+		},
 		"track without times": {
 			`{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]},"properties":{}}` + "\n",
 			[]string{`rejected day:1: properties.times: 0 times for 2 positions: a line needs one for each`},
