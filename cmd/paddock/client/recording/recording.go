@@ -217,7 +217,11 @@ func (s *source) line(f *lineFeature, at Place, yield func(Fix, error) bool) boo
 			}
 			continue
 		}
-		raw := fmt.Appendf(nil, `{"id":%s,%s"lon":%s,"lat":%s,"t":%s}`, id, fleet, c[0], c[1], times[i])
+		raw := fmt.Appendf(nil, `{"id":%s,%s"lon":%s,"lat":%s,"t":%s`, id, fleet, c[0], c[1], times[i])
+		if len(c) > 2 && c[2] != "" {
+			raw = append(append(raw, `,"altitude":`...), c[2]...)
+		}
+		raw = append(raw, '}')
 		if !s.object(raw, at, yield) {
 			return false
 		}

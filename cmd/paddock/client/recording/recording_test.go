@@ -100,6 +100,10 @@ func TestFormats(t *testing.T) {
 			`{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]},"properties":{"fleet":"f","times":["2026-03-12T11:16:40.000Z","2026-03-12T11:16:41.000Z"]}}` + "\n",
 			[]string{`day:1 "f"/a 1 2 at 1773314200000`, `day:1 "f"/a 3 4 at 1773314201000`},
 		},
+		"track with heights": {
+			`{"type":"Feature","id":"a","geometry":{"type":"LineString","coordinates":[[1,2,30],[3,4,null],[5,6,-7.5,1]]},"properties":{"coordTimes":[1773314200000,1773314201000,1773314202000]}}` + "\n",
+			[]string{`day:1 ""/a 1 2 at 1773314200000 altitude 30`, `day:1 ""/a 3 4 at 1773314201000`, `day:1 ""/a 5 6 at 1773314202000 altitude -7.5`},
+		},
 		"track of one": {
 			`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"fleet":"f","times":["2026-03-12T11:16:40.000Z"]}}` + "\n",
 			[]string{`day:1 "f"/a 1 2 at 1773314200000`},
