@@ -139,7 +139,8 @@ func (p *Pipeline) takeRequests(r *record) (taken int) {
 			rest = append(rest, p.waiting[i:]...)
 			break
 		}
-		if behind && q.queued {
+		// A record removes objects before it applies positions.
+		if behind && q.queued || q.removal != nil && r.count+len(rest) > 0 {
 			rest = append(rest, q)
 			continue
 		}

@@ -496,6 +496,25 @@ func TestAnInterval(t *testing.T) {
 	})
 }
 
+// A removal comes behind the positions that were acknowledged before it, however many, and however
+// they are divided into records.
+func TestRemovalBehindAcknowledgedPositions(t *testing.T) {
+	for _, count := range []int{1, maxRecord + 1} {
+		p, _ := newPipeline(t, &published{}, Config{Interval: time.Hour})
+		b := &Batch{}
+		for n := range count {
+			b.Positions = append(b.Positions, fix("v", 2*n)) // without an event, so that none is held
+		}
+		submit(t, p, b)
+		if removed, err := p.Remove("f", "v"); err != nil || !removed {
+			t.Errorf("%d positions: removed %v, %v", count, removed, err)
+		}
+		if o, ok := p.Object("f", "v"); ok {
+			t.Errorf("%d positions: %+v is there", count, o)
+		}
+	}
+}
+
 // inputs are records of every shape.
 func inputs() (all []*input) {
 	all = append(all, &input{at: 5}, &input{at: -1, stepping: 1<<63 | 1, view: []byte{}, options: []byte("{}")}, &input{view: []byte("v"), removals: []removal{{fleet: "f", id: "é"}, {}}, handled: []Handled{{}, {[16]byte{1, 2}, 1 << 40, 3, 99}}})
