@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"paddock/internal/process/keyring"
@@ -58,8 +57,7 @@ func (k *keysLsCmd) Run(ctx context.Context, c *Console) error {
 	if k.JSON {
 		return c.printJSON(list.Keys)
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tVERBS\tFLEETS\tSETS\tEXPIRES\tOF")
+	table := newTable(c.Stdout, "NAME", "VERBS", "FLEETS", "SETS", "EXPIRES", "OF")
 	for _, s := range list.Keys {
 		of := "API"
 		if s.File {
@@ -69,9 +67,9 @@ func (k *keysLsCmd) Run(ctx context.Context, c *Console) error {
 		if s.Expired {
 			expires += " (expired)"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, strings.Join(s.Verbs, ","), orAll(s.Fleets), orAll(s.Sets), expires, of)
+		table.row(s.Name, strings.Join(s.Verbs, ","), orAll(s.Fleets), orAll(s.Sets), expires, of)
 	}
-	return table.Flush()
+	return table.flush()
 }
 
 func orAll(names []string) string {
@@ -227,8 +225,7 @@ func (k *keysAuditCmd) Run(ctx context.Context, c *Console) error {
 	if k.JSON {
 		return c.printJSON(list.Changes)
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "AT\tBY\tFROM\tACTION\tOBJECT\tFAILED")
+	table := newTable(c.Stdout, "AT", "BY", "FROM", "ACTION", "OBJECT", "FAILED")
 	for _, text := range list.Changes {
 		var e struct {
 			At                               time.Time
@@ -237,9 +234,9 @@ func (k *keysAuditCmd) Run(ctx context.Context, c *Console) error {
 		if err := json.Unmarshal(text, &e); err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", timeText(e.At), e.By, e.From, e.Action, e.Object, e.Failed)
+		table.row(timeText(e.At), e.By, e.From, e.Action, e.Object, e.Failed)
 	}
-	return table.Flush()
+	return table.flush()
 }
 
 // keysHashCmd prints the hash of a secret.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"paddock/internal/platform/deliver"
@@ -61,17 +61,16 @@ func (k *webhooksLsCmd) Run(ctx context.Context, c *Console) error {
 	if k.JSON {
 		return c.printJSON(all)
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSTATE\tLAG\tDELIVERED\tDEAD\tMISSED\tLAST\tNEXT\tURL")
+	table := newTable(c.Stdout, "ID", "STATE", "LAG", "DELIVERED", "DEAD", "MISSED", "LAST", "NEXT", "URL")
 	for _, s := range all {
 		var e webhook.Endpoint
 		if err := json.Unmarshal(s.Webhook, &e); err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", e.ID, s.State.State, s.State.Lag, s.State.Sent, s.State.Letters, s.State.Missed,
+		table.row(e.ID, fmt.Sprint(s.State.State), fmt.Sprint(s.State.Lag), fmt.Sprint(s.State.Sent), fmt.Sprint(s.State.Letters), fmt.Sprint(s.State.Missed),
 			lastText(&s.State), timeText(s.State.Next), e.URL)
 	}
-	return table.Flush()
+	return table.flush()
 }
 
 // lastText describes the last attempt, and why there is no further one.
@@ -164,7 +163,7 @@ func (k *webhooksAddCmd) Run(ctx context.Context, c *Console) error {
 		return err
 	}
 	for _, w := range shown.Warnings {
-		fmt.Fprintf(c.Stderr, "warning: %s\n", w)
+		fmt.Fprintf(c.Stderr, "warning: %s\n", plain(w))
 	}
 	if fresh {
 		fmt.Fprintf(c.Stdout, "The secret of %s, which is not shown again: %s\n", k.ID, secret)
@@ -249,12 +248,11 @@ func (k *webhooksDeadCmd) Run(ctx context.Context, c *Console) error {
 	if k.JSON {
 		return c.printJSON(all)
 	}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CURSOR\tEVENT\tLAST ATTEMPT\tATTEMPTS\tREASON")
+	table := newTable(c.Stdout, "CURSOR", "EVENT", "LAST ATTEMPT", "ATTEMPTS", "REASON")
 	for _, l := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\n", l.Cursor, l.Event, timeText(l.At), l.Tries, l.Reason)
+		table.row(l.Cursor, l.Event, timeText(l.At), strconv.Itoa(l.Tries), l.Reason)
 	}
-	return table.Flush()
+	return table.flush()
 }
 
 // deadLetters returns the dead letters of a webhook.
