@@ -3,6 +3,7 @@ package rule
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -148,11 +149,12 @@ func loadZone(name string) (*time.Location, error) {
 	if z, ok := zones.Load(name); ok {
 		return z.(*time.Location), nil
 	}
-	if strings.EqualFold(name, "local") {
+	switch strings.ToLower(name) {
+	case "local", "localtime", "posixrules": // the last two are links of the database's directory
 		return nil, fmt.Errorf("%q depends on the machine: name a zone, such as Europe/Berlin", name)
 	}
 	z, err := time.LoadLocation(name)
-	if err != nil {
+	if err != nil || path.Clean(name) != name { // a file has endless paths
 		return nil, fmt.Errorf("%.64q is no zone of the time zone database: name one such as Europe/Berlin", name)
 	}
 	zones.Store(name, z)
