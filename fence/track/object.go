@@ -165,7 +165,7 @@ func isBeyond(a, b geometry.Point, limit float64) bool {
 // metres is the distance of two near points, good to a percent: enough to tell
 // standing from moving, never used for membership.
 func metres(a, b geometry.Point) float64 {
-	dx := (b.Lon - a.Lon) * math.Cos(a.Lat*math.Pi/180)
+	dx := math.Remainder(b.Lon-a.Lon, 360) * math.Cos(a.Lat*math.Pi/180)
 	dy := b.Lat - a.Lat
 	return perDegree * math.Hypot(dx, dy)
 }

@@ -525,6 +525,14 @@ func TestState(t *testing.T) {
 	if o, _ := w.shard.Get("f", "fast"); o.State != track.Moving {
 		t.Errorf("new, and fast by its own word: %v", o.State)
 	}
+	lon := 179.99999
+	for i := 0.0; i < 13; i++ { // for a minute at one place on longitude 180
+		w.shard.Apply(at("far", 5*i, lon, -16.8), nil)
+		lon = -lon
+	}
+	if o, _ := w.shard.Get("f", "far"); o.State != track.Dwelling {
+		t.Errorf("a minute in one place on the antimeridian: %v", o.State)
+	}
 }
 
 // A change of the fences, and time that passes, are carried through in short steps,
