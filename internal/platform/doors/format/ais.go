@@ -26,12 +26,14 @@ type AIS struct {
 type parts struct {
 	payload []byte
 	got     int
+	begun   int64 // arrival of the first one
 	tagged  int64 // the time of a tag block, 0: none yet
 }
 
 const (
-	maxParts   = 16  // messages that wait for their rest
-	maxPayload = 128 // characters of a sentence
+	maxParts   = 16     // messages that wait for their rest
+	partsKept  = 10_000 // milliseconds for which one waits, as later ones have its number again
+	maxPayload = 128    // characters of a sentence
 )
 
 // Line reads one line, which arrived at a time in Unix milliseconds.
@@ -59,7 +61,7 @@ func (a *AIS) Line(line []byte, arrived int64) (r Result) {
 		r.reject("", "body: no sentence of AIS with 7 fields")
 		return r
 	}
-	payload, tagged, err := a.assemble(f, tagged)
+	payload, tagged, err := a.assemble(f, tagged, arrived)
 	if err != nil {
 		r.reject("", "%v", err)
 		return r
@@ -98,7 +100,7 @@ func tagTime(tags string) int64 {
 
 // assemble returns the payload of a message, and the time of its tag block or 0, once all of its
 // sentences are there, in their order. Until then it returns nil.
-func (a *AIS) assemble(f []string, tagged int64) ([]byte, int64, error) {
+func (a *AIS) assemble(f []string, tagged, arrived int64) ([]byte, int64, error) {
 	count, err := strconv.Atoi(f[1])
 	number, err2 := strconv.Atoi(f[2])
 	if cmp.Or(err, err2) != nil || count < 1 || count > 9 || number < 1 || number > count {
@@ -117,10 +119,10 @@ func (a *AIS) assemble(f []string, tagged int64) ([]byte, int64, error) {
 		if a.parts == nil {
 			a.parts = map[string]*parts{}
 		}
-		p = &parts{}
+		p = &parts{begun: arrived}
 		a.parts[key], a.order = p, append(a.order, key)
 	}
-	if p == nil || p.got != number-1 {
+	if p == nil || p.got != number-1 || arrived-p.begun > partsKept {
 		a.forget(key)
 		return nil, 0, nil
 	}

@@ -160,6 +160,12 @@ func TestAISInParts(t *testing.T) {
 	if got := outcome(a.Line(first, at), nil); got != "ignored" {
 		t.Error(got)
 	}
+	// A minute later the number is that of another message, of which the first sentence was lost.
+	a.Line(first, at)
+	if got := outcome(a.Line(second, at+60_000), nil); got != "ignored" {
+		t.Error(got)
+	}
+	a.Line(first, at)
 	a.Line(withSum("!AIVDM,2,1,4,A,"+payload[:30]+",0"), at)
 	if r := a.Line(second, at); len(r.Positions) != 1 || r.Positions[0].ID != "367059850" {
 		t.Errorf("%+v", r)
