@@ -257,6 +257,34 @@ func TestRemoval(t *testing.T) {
 }
 
 // Lists of objects and visits come in pages.
+// TestPositionsBehindRemoval: a position that comes for a day that was just removed is there until
+// the next removal, also if its hour was being gathered, and takes no room for ever.
+func TestPositionsBehindRemoval(t *testing.T) {
+	m := journal.NewMemory()
+	s := newSource(t, m)
+	h, err := Open(Options{Journal: m})
+	ok(t, err)
+	for n := range 2 {
+		s.send(track.Position{Fleet: fleetName, ID: "v", Time: day + track.Millis(n)*1000})
+		settled(t, h)
+		if n == 0 {
+			ok(t, h.Trim(track.Millis(5*day).Time(), 0, nil))
+		}
+	}
+	for _, when := range []string{"gathered", "stored"} {
+		if got := trackOf(t, h, "v"); len(got) != 1 || got[0].Time != day+1000 {
+			t.Errorf("%s: %+v", when, got)
+		}
+		if found, _ := objectsAt(t, h, 9*day, Query{Limit: 10}); len(found) != 1 {
+			t.Errorf("%s: %d objects", when, len(found))
+		}
+		merged(t, h)
+	}
+	if h.fixes != 0 {
+		t.Errorf("%d fixes count as gathered", h.fixes)
+	}
+}
+
 func TestPages(t *testing.T) {
 	ctx := context.Background()
 	m := journal.NewMemory()

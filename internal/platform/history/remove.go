@@ -121,6 +121,7 @@ func (h *History) removeBefore(first int64) error {
 		return err
 	}
 	maps.DeleteFunc(h.open, func(s slot, _ *opened) bool { return s.day() < first })
+	clear(h.current)
 	for s := range h.gathered {
 		if s.day() < first {
 			h.drop(s)
