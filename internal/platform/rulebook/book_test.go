@@ -242,6 +242,38 @@ func TestStored(t *testing.T) {
 }
 
 // BenchmarkPut changes one of 100,000 rules, and encodes its page.
+// TestStoredAtTheBound: a state with as many rules as there may be is read after one has made room
+// for another.
+func TestStoredAtTheBound(t *testing.T) {
+	rules := []*rule.Rule{parse(t, `{"id":"old","set":"s"}`)}
+	for len(rules) < rule.MaxRules {
+		rules = append(rules, &rule.Rule{ID: fmt.Sprint("f", len(rules)), Set: "s"})
+	}
+	from := empty(track.Policy{})
+	var err error
+	if from.rules, err = rule.NewTable(rules); err != nil {
+		t.Fatal(err)
+	}
+	from.paginate()
+	to, err := from.without("old").with(parse(t, `{"id":"new","set":"s"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := map[int][]byte{}
+	for _, id := range []string{"old", "new"} {
+		changed[pageOf(id)] = to.Pages()[pageOf(id)].Append(nil)
+	}
+	for range 8 { // the pages are in no order
+		got, err := Decode(from, to.Head(), changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, there := got.Rules().Get("new"); !there || got.Rules().Len() != rule.MaxRules {
+			t.Fatalf("%d rules", got.Rules().Len())
+		}
+	}
+}
+
 func BenchmarkPut(b *testing.B) {
 	book := New(track.Policy{})
 	var f Files

@@ -132,6 +132,8 @@ func (s *State) table(earlier *State, changed map[int][]byte) (t *rule.Table, er
 				t = t.Delete(r.ID)
 			}
 		}
+	}
+	for n := range changed { // there is room by now
 		for _, r := range s.pages[n].rules {
 			if t, err = t.Put(r); err != nil {
 				return nil, err
