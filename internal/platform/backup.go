@@ -85,6 +85,18 @@ func addFile(out *tar.Writer, from, name string) error {
 	return err
 }
 
+// tidy removes or completes what an earlier process has left. The error is [journal.ErrLocked] if
+// another process has the journal, as these files may be its own.
+func tidy(dir string) (err error) {
+	release, err := journal.Hold(JournalDir(dir))
+	if err == nil {
+		defer func() { err = errors.Join(err, release()) }()
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return errors.Join(removeUnfinished(dir), finishExchange(dir))
+}
+
 // removeUnfinished removes what backups and restores of an earlier process have left.
 func removeUnfinished(dir string) error {
 	left, err := filepath.Glob(filepath.Join(dir, backupPrefix+"*"))

@@ -3,6 +3,7 @@ package platform_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"paddock/internal/platform"
+	"paddock/internal/platform/journal"
 	"paddock/internal/platform/position"
 	"paddock/internal/platform/wireapi"
 	"paddock/internal/process/config"
@@ -87,6 +89,31 @@ func TestARemovalSurvives(t *testing.T) {
 
 // A platform that is started again knows its objects, its sets with their generations, and its
 // events, whose cursors stay valid. It goes on as if it had not been stopped.
+// TestASecondProcessLeavesTheFirst: a start that is refused, as another process has the directory,
+// removes nothing that this one is working on, such as the files of a backup.
+func TestASecondProcessLeavesTheFirst(t *testing.T) {
+	data := t.TempDir()
+	r := start(t, keeping(data), nil)
+	work := filepath.Join(data, "backup-1", "journal")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, accept := range []bool{false, true} {
+		if _, err := tryStart(t, platform.Options{Config: keeping(data), AcceptLoss: accept}); !errors.Is(err, journal.ErrLocked) {
+			t.Errorf("the second one: %v", err)
+		}
+		if _, err := os.Stat(work); err != nil {
+			t.Error(err)
+		}
+	}
+	r.stop()
+	r = start(t, keeping(data), nil)
+	if _, err := os.Stat(work); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what an earlier process has left is there: %v", err)
+	}
+	r.stop()
+}
+
 func TestTheStateSurvives(t *testing.T) {
 	data, sets := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(sets, "file.json"), []byte(squareOf("f", 1)), 0o600); err != nil {

@@ -111,7 +111,7 @@ func (p *Platform) restore(ctx context.Context, cfg *ingest.Config, dir string) 
 	if err := journal.CheckFormat(JournalDir(dir)); err != nil {
 		return err
 	}
-	if err := errors.Join(removeUnfinished(dir), finishExchange(dir)); err != nil {
+	if err := tidy(dir); err != nil {
 		return err
 	}
 	if p.opts.AcceptLoss {
