@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 
 	"paddock/internal/platform/journal"
 )
@@ -77,9 +76,9 @@ func Lose(j journal.Journal, last, record uint64) ([]journal.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := maps.Clone(earlier)
-	if now == nil {
-		now = map[string]uint64{}
+	now := map[string]uint64{}
+	for epoch, its := range earlier { // this loss may go back further
+		now[epoch] = min(its, last)
 	}
 	switch epoch, err := j.Get(epochName); {
 	case err == nil:

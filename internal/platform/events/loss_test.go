@@ -116,3 +116,29 @@ func TestCursorsBeforeALoss(t *testing.T) {
 		t.Errorf("%v, %v", runs, err)
 	}
 }
+
+// A later loss may take events that an earlier one has left: then the cursors before both stand for
+// the last event that is left, as other events follow it.
+func TestCursorsBeforeALargerLoss(t *testing.T) {
+	j := stored(t, 10)
+	begin := func() *Log {
+		l, err := OpenLog(10, 1<<20, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	before := begin().Cursor(10)
+	for _, last := range []uint64{10, 7} {
+		values, err := Lose(j, last, last+1)
+		if err == nil {
+			err = j.Put(values...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := begin().ParseCursor(before); err != nil || got != last {
+			t.Errorf("after a loss behind %d: %d, %v", last, got, err)
+		}
+	}
+}
