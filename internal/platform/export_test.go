@@ -25,3 +25,6 @@ func (p *Platform) WebSocketAddr() net.Addr { return p.bus.WebSocketAddr() }
 
 // MonitorURL returns the address of the bus's monitoring.
 func (p *Platform) MonitorURL() string { return p.monitor.URL() }
+
+// RemoveOld removes old events and positions, as is done each minute.
+func (p *Platform) RemoveOld() { p.removeOld() }

@@ -109,7 +109,7 @@ type Options struct {
 	// Reloaded is called after each signal of Reload and Rereads that was acted on. Nil:
 	// no call.
 	Reloaded func()
-	// Now returns the time by which fences end. Nil: time.Now.
+	// Now is the clock of the system, of a platform on its own. Nil: time.Now.
 	Now func() time.Time
 
 	schedule    *deliver.Schedule                            // of webhooks and sinks; nil: theirs

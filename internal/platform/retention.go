@@ -29,19 +29,29 @@ func (p *Platform) tendJournal(ctx context.Context) error {
 		select {
 		case <-space.C:
 			p.watchSpace()
-		case now := <-retention.C:
+		case <-retention.C:
 			if err := p.journal.Note(); err != nil {
 				p.log.Warn("the journal's newest record is not noted", "error", err)
 			}
-			if err := p.removeOldEvents(now); err != nil {
-				p.log.Warn("old events are not removed", "error", err)
-			}
-			if err := p.removeOldHistory(now); err != nil {
-				p.log.Warn("old positions are not removed", "error", err)
-			}
+			p.removeOld()
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// removeOld removes the events and the past that are old by the clock, and by the time of records,
+// which follows no large step of the clock: so one that is wrong for a while removes nothing.
+func (p *Platform) removeOld() {
+	now := p.pipeline.Now()
+	if records := p.pipeline.Time(); records.Before(now) {
+		now = records
+	}
+	if err := p.removeOldEvents(now); err != nil {
+		p.log.Warn("old events are not removed", "error", err)
+	}
+	if err := p.removeOldHistory(now); err != nil {
+		p.log.Warn("old positions are not removed", "error", err)
 	}
 }
 

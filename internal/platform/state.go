@@ -49,7 +49,7 @@ func (p *Platform) openState(ctx context.Context) error {
 	}
 	p.book = rulebook.New(preset)
 	cfg := ingest.Config{
-		Track:   options,
+		Track: options, Now: p.opts.Now,
 		Metrics: ingest.NewMetrics(p.registry), Logger: p.log,
 		Congested: func() bool { return p.congested() },
 		Failed: func(err error) {

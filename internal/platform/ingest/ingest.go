@@ -409,6 +409,9 @@ func (p *Pipeline) Now() time.Time {
 	return wall
 }
 
+// Time returns the time of records. It never goes back, and follows no large step of the clock.
+func (p *Pipeline) Time() time.Time { return p.clock.now().Time() }
+
 // Waiting returns the number of positions that were passed in and are in no record yet.
 func (p *Pipeline) Waiting() (positions int) {
 	p.mu.Lock()
