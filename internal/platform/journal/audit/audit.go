@@ -83,15 +83,34 @@ func (l *Log) Changed() {
 
 // Reload reads which entries the store has.
 func (l *Log) Reload() error {
+	l.mu.Lock()
+	l.stale = false
+	from := nameOf(l.last + 1) // from here on entries may be stored meanwhile
+	if len(l.pending) > 0 {
+		from = Prefix + l.pending[0].entry.ID
+	}
+	l.mu.Unlock()
 	names, err := l.store.Names(Prefix)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stale = false
-	if l.names = names; len(names) > 0 { // a clock may have been set back
-		_, _ = fmt.Sscanf(names[len(names)-1], Prefix+"%x", &l.last)
+	if err != nil {
+		l.stale = true
+		return err
 	}
-	return err
+	if len(names) > 0 { // a clock may have been set back
+		var last int64
+		_, _ = fmt.Sscanf(names[len(names)-1], Prefix+"%x", &last)
+		l.last = max(l.last, last)
+	}
+	at, _ := slices.BinarySearch(l.names, from)
+	l.names = append(names, l.names[at:]...)
+	slices.Sort(l.names)
+	l.names = slices.Compact(l.names)
+	return nil
 }
+
+// nameOf returns the name of the value of the entry with a number.
+func nameOf(number int64) string { return fmt.Sprintf("%s%016x", Prefix, number) }
 
 // Begin adds the entry of a change that is about to be made. The log sets its id and its time.
 func (l *Log) Begin(e Entry) *Pending {

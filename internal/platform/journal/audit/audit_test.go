@@ -115,3 +115,36 @@ func TestPagesAndBound(t *testing.T) {
 		t.Errorf("%v, %d kept", err, len(l.names))
 	}
 }
+
+// late is a store whose names are those before a change that is made meanwhile.
+type late struct {
+	*journal.Memory
+	meanwhile func()
+}
+
+func (s *late) Names(prefix string) ([]string, error) {
+	names, err := s.Memory.Names(prefix)
+	if f := s.meanwhile; f != nil {
+		s.meanwhile = nil
+		f()
+	}
+	return names, err
+}
+
+// An entry that is stored while the list is read again, after a change of another node, is in the
+// list.
+func TestEntriesWhileTheListIsRead(t *testing.T) {
+	s := &late{Memory: journal.NewMemory()}
+	l := open(t, s)
+	l.Changed()
+	s.meanwhile = func() {
+		if err := l.Record(Entry{Object: "meanwhile"}, func() error { return s.Put(l.Take()...) }); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 2 {
+		if got, _ := list(t, l, Query{Limit: 10}); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+	}
+}
