@@ -1,10 +1,12 @@
 package platform
 
 import (
+	"io"
 	"net"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"paddock/internal/platform/cluster"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/journal"
 )
@@ -28,3 +30,11 @@ func (p *Platform) MonitorURL() string { return p.monitor.URL() }
 
 // RemoveOld removes old events and positions, as is done each minute.
 func (p *Platform) RemoveOld() { p.removeOld() }
+
+// NodeOf makes the data directory of a node of a backup.
+func NodeOf(backup io.Reader, dir string) error {
+	if err := unpack(backup, dir, func(*journal.Disk) error { return nil }); err != nil {
+		return err
+	}
+	return change(dir, func(j *journal.Disk) error { return attach(j, "log", cluster.Place{Sequence: 1}) })
+}

@@ -120,7 +120,8 @@ func stateless(ctx context.Context, log *streamlog.Log) error {
 }
 
 // Detach makes a data directory of a platform on its own of that of a stopped node of a cluster,
-// which stays as it is. The directory to must have no journal.
+// which stays as it is. Other nodes may have had more events: so cursors and ids are as after
+// [Restore]. The directory to must have no journal.
 func Detach(dir, to string) (err error) {
 	if _, err := os.Stat(JournalDir(to)); err == nil {
 		return fmt.Errorf("%s is there already: move it away, or use another directory", JournalDir(to))
@@ -140,7 +141,7 @@ func Detach(dir, to string) (err error) {
 			if id, err := attached(j); err != nil || id == "" {
 				return errors.Join(err, fmt.Errorf("%s: %w", dir, errNotNode))
 			}
-			return detach(j)
+			return beginAnew(j)
 		}); err != nil {
 			return err
 		}

@@ -183,9 +183,23 @@ func TestTheStateSurvives(t *testing.T) {
 	r.stop()
 }
 
-// A platform that goes on from a backup tells its events as new ones, although the
-// first platform has told as many: to a subscriber that knows those, too, and with other ids.
+// A platform that goes on from a backup, or from the directory of a node, tells its events as new
+// ones, although the first platform has told as many: to a subscriber that knows those, too, and
+// with other ids.
 func TestEventsAfterRestore(t *testing.T) {
+	t.Run("a backup", func(t *testing.T) {
+		eventsAfter(t, func(backup, restored string) error { return platform.Restore(strings.NewReader(backup), restored) })
+	})
+	t.Run("a node", func(t *testing.T) {
+		eventsAfter(t, func(backup, restored string) error {
+			node := t.TempDir()
+			return errors.Join(platform.NodeOf(strings.NewReader(backup), node), platform.Detach(node, restored))
+		})
+	})
+}
+
+func eventsAfter(t *testing.T, restore func(backup, restored string) error) {
+	t.Helper()
 	r := startHooks(t, t.TempDir(), nil)
 	r.pairs("v", 1)
 	_, early := r.eventsAfter("&limit=1")
@@ -198,7 +212,7 @@ func TestEventsAfterRestore(t *testing.T) {
 	}
 
 	restored := t.TempDir()
-	if err := platform.Restore(strings.NewReader(backup), restored); err != nil {
+	if err := restore(backup, restored); err != nil {
 		t.Fatal(err)
 	}
 	r = startHooks(t, restored, nil)
