@@ -68,7 +68,8 @@ type History struct {
 	slots    map[int64]int // by day: in gathered
 	open     map[slot]*opened
 	merging  []slot           // hours whose fragments become a block next
-	known    map[string]int64 // by object: its stored last day
+	known    map[string]int64 // by object: its last day
+	unlisted []journal.Value  // last days that are not stored yet
 	allKnown bool             // an object that is not known has none
 
 	beginning beginning

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -257,6 +258,44 @@ func TestRemoval(t *testing.T) {
 }
 
 // Lists of objects and visits come in pages.
+// failing is a journal that cannot read records once, after some reads.
+type failing struct {
+	journal.Journal
+	after int
+}
+
+func (f *failing) Records(from uint64, each func(number uint64, record []byte) error) error {
+	if f.after--; f.after == 0 {
+		return errors.New("not readable at present")
+	}
+	return f.Journal.Records(from, each)
+}
+
+// TestFailedRead: objects that were found before records could not be read are listed after the
+// next attempt.
+func TestFailedRead(t *testing.T) {
+	m := journal.NewMemory()
+	s := newSource(t, m)
+	j := &failing{Journal: m}
+	h, err := Open(Options{Journal: j})
+	ok(t, err)
+	settled(t, h)
+	j.after = 2
+	for n, fed := range []bool{false, true, false} { // the second one comes from the pipeline
+		if s.reader.Store(nil); fed {
+			s.reader.Store(h)
+		}
+		s.send(track.Position{Fleet: fleetName, ID: fmt.Sprint("v", n), Time: 1000})
+	}
+	if _, err := h.step(); err == nil {
+		t.Error("no failure")
+	}
+	settled(t, h)
+	if found, _ := objectsAt(t, h, day, Query{Limit: 10}); len(found) != 3 {
+		t.Errorf("%d objects are listed", len(found))
+	}
+}
+
 // TestPositionsBehindRemoval: a position that comes for a day that was just removed is there until
 // the next removal, also if its hour was being gathered, and takes no room for ever.
 func TestPositionsBehindRemoval(t *testing.T) {

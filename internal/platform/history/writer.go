@@ -69,26 +69,26 @@ func (h *History) takeRecords() (more bool, err error) {
 		h.gap("records", oldest-1-last)
 		last = oldest - 1
 	}
-	days := []journal.Value(nil)
 	for taken := 0; taken < stepPositions && last < newest; {
 		fed, until, ok := h.positions.pop(last + 1)
 		if !ok {
-			if last, days, taken, err = h.readRecords(last, min(until-1, newest), days, taken); err != nil {
+			if last, taken, err = h.readRecords(last, min(until-1, newest), taken); err != nil {
 				return false, err
 			}
 			continue
 		}
-		if days, err = h.gatherAll(fed.at, fed.items, days); err != nil {
+		if err := h.gatherAll(fed.at, fed.items); err != nil {
 			return false, err
 		}
 		last++
 		taken += 1 + len(fed.items)
 		h.positions.release(fed.items)
 	}
-	if len(days) > 0 {
-		if err := h.j.Change(nil, days...); err != nil {
+	if len(h.unlisted) > 0 {
+		if err := h.j.Change(nil, h.unlisted...); err != nil {
 			return false, err
 		}
+		h.unlisted = nil
 	}
 	h.taken.Store(last)
 	return last < newest, nil
@@ -96,7 +96,7 @@ func (h *History) takeRecords() (more bool, err error) {
 
 // readRecords gathers the positions of records of the journal: those behind last, up to one, until
 // stepPositions are taken. It returns the number of the last one.
-func (h *History) readRecords(last, until uint64, days []journal.Value, taken int) (uint64, []journal.Value, int, error) {
+func (h *History) readRecords(last, until uint64, taken int) (uint64, int, error) {
 	err := h.j.Records(last+1, func(number uint64, record []byte) error {
 		at, list, err := ingest.Positions(record)
 		if err != nil {
@@ -104,7 +104,7 @@ func (h *History) readRecords(last, until uint64, days []journal.Value, taken in
 			h.gap("records", 1)
 			at = h.at
 		}
-		if days, err = h.gatherAll(at, list, days); err != nil {
+		if err := h.gatherAll(at, list); err != nil {
 			return err
 		}
 		last = number
@@ -116,28 +116,26 @@ func (h *History) readRecords(last, until uint64, days []journal.Value, taken in
 	if errors.Is(err, journal.ErrEnough) {
 		err = nil
 	}
-	return last, days, taken, err
+	return last, taken, err
 }
 
-// gatherAll adds the positions of a record to those of their hours, and appends the last days of
-// objects that are new.
-func (h *History) gatherAll(at track.Millis, list []track.Position, days []journal.Value) ([]journal.Value, error) {
+// gatherAll adds the positions of a record to those of their hours.
+func (h *History) gatherAll(at track.Millis, list []track.Position) (err error) {
 	h.at = at
 	for i := range list {
 		p := &list[i]
 		key := Object{p.Fleet, p.ID}
 		to, known := h.current[key]
 		if !known || to.hour != floor(p.Time, hour) {
-			var err error
-			if to, days, err = h.hourFor(key, p.Time, days); err != nil {
-				return nil, err
+			if to, err = h.hourFor(key, p.Time); err != nil {
+				return err
 			}
 			h.current[key] = to
 		}
 		*to.fixes = append(*to.fixes, fixOf(p))
 		h.fixes++
 	}
-	return days, nil
+	return nil
 }
 
 // current is the hour of an object to which its last position was added.
@@ -146,26 +144,25 @@ type current struct {
 	fixes *[]Fix
 }
 
-// hourFor returns the gathered positions of an hour, and appends the object's last day if it is
-// new.
-func (h *History) hourFor(o Object, t track.Millis, days []journal.Value) (current, []journal.Value, error) {
+// hourFor returns the gathered positions of an hour, and notes the object's last day if it is new.
+func (h *History) hourFor(o Object, t track.Millis) (current, error) {
 	object := o.name()
 	key := slotOf(object, t)
 	list := h.gathered[key]
 	if list == nil {
+		last, err := h.lastDay(object)
+		if err != nil {
+			return current{}, err
+		}
 		list = &[]Fix{}
 		h.gathered[key] = list
 		h.slots[key.day()]++
-		last, err := h.lastDay(object)
-		if err != nil {
-			return current{}, nil, err
-		}
 		if number := dayOf(t); number > last {
 			h.known[object] = number
-			days = append(days, journal.Value{Name: lastDays + object, Bytes: appendNumber(nil, number)})
+			h.unlisted = append(h.unlisted, journal.Value{Name: lastDays + object, Bytes: appendNumber(nil, number)})
 		}
 	}
-	return current{floor(t, hour), list}, days, nil
+	return current{floor(t, hour), list}, nil
 }
 
 // lastDay returns the last day of an object. The caller has the lock.
