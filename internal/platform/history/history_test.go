@@ -258,17 +258,40 @@ func TestRemoval(t *testing.T) {
 }
 
 // Lists of objects and visits come in pages.
-// failing is a journal that cannot read records once, after some reads.
-type failing struct {
+// meddled is a journal with which something happens before each read of records and of events.
+type meddled struct {
 	journal.Journal
-	after int
+	records, pieces func() error
 }
 
-func (f *failing) Records(from uint64, each func(number uint64, record []byte) error) error {
-	if f.after--; f.after == 0 {
-		return errors.New("not readable at present")
+func (m *meddled) Records(from uint64, f func(number uint64, record []byte) error) error {
+	if err := m.records(); err != nil {
+		return err
 	}
-	return f.Journal.Records(from, each)
+	return m.Journal.Records(from, f)
+}
+
+func (m *meddled) Pieces(from uint64, f func(p journal.Piece) error) error {
+	if err := m.pieces(); err != nil {
+		return err
+	}
+	return m.Journal.Pieces(from, f)
+}
+
+// TestGapsWhileReading: records and events that are removed just before they are read are counted,
+// too.
+func TestGapsWhileReading(t *testing.T) {
+	m := journal.NewMemory()
+	s := newSource(t, m, zone(city.Fix{Lon: 1, Lat: 1}, 0.5))
+	h, err := Open(Options{Journal: &meddled{m, func() error { return m.TrimRecords(4) }, func() error { return m.TrimPieces(2) }}})
+	ok(t, err)
+	for n := range 4 {
+		s.send(track.Position{Fleet: fleetName, ID: "v", Lon: float64(n % 2), Lat: float64(n % 2), Time: track.Millis(n) * 1000})
+	}
+	settled(t, h)
+	if oldest, _ := m.Bounds(); oldest != 4 || m.OldestEvent() != 2 || h.Stats().Gaps != 3+1 {
+		t.Errorf("from record %d and event %d on: %+v", oldest, m.OldestEvent(), h.Stats())
+	}
 }
 
 // TestFailedRead: objects that were found before records could not be read are listed after the
@@ -276,11 +299,16 @@ func (f *failing) Records(from uint64, each func(number uint64, record []byte) e
 func TestFailedRead(t *testing.T) {
 	m := journal.NewMemory()
 	s := newSource(t, m)
-	j := &failing{Journal: m}
-	h, err := Open(Options{Journal: j})
+	reads := 0
+	h, err := Open(Options{Journal: &meddled{m, func() error {
+		if reads++; reads == 2 {
+			return errors.New("not readable at present")
+		}
+		return nil
+	}, func() error { return nil }}})
 	ok(t, err)
 	settled(t, h)
-	j.after = 2
+	reads = 0
 	for n, fed := range []bool{false, true, false} { // the second one comes from the pipeline
 		if s.reader.Store(nil); fed {
 			s.reader.Store(h)

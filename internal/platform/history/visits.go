@@ -83,6 +83,9 @@ func (h *History) takeEvents() (more bool, err error) {
 func (h *History) readEvents(next, until uint64, c changes) (uint64, error) {
 	limit := next + stepVisits
 	err := h.j.Pieces(next, func(p journal.Piece) error {
+		if p.First > next { // others were removed since the oldest one was looked up
+			h.gap("events", p.First-next)
+		}
 		if p.Gap { // it was reported when it was accepted
 			next = p.Next()
 			return nil

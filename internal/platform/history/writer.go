@@ -98,6 +98,9 @@ func (h *History) takeRecords() (more bool, err error) {
 // stepPositions are taken. It returns the number of the last one.
 func (h *History) readRecords(last, until uint64, taken int) (uint64, int, error) {
 	err := h.j.Records(last+1, func(number uint64, record []byte) error {
+		if number > last+1 { // others were removed since the bounds were read
+			h.gap("records", number-1-last)
+		}
 		at, list, err := ingest.Positions(record)
 		if err != nil {
 			h.o.Logger.Error("a record of the journal cannot be read", "record", number, "error", err)
