@@ -41,8 +41,8 @@ func (p *Platform) catchUp(ctx context.Context, open func() error) error {
 	case id != "" && id != log.ID:
 		return p.cfg.Fault("data.dir", errOfOther)
 	}
-	if id == "" { // an empty one: all nodes have the same epoch
-		if err := errors.Join(attach(p.journal, log.ID, cluster.Place{}), p.journal.Put(journal.Value{Name: "epoch", Bytes: []byte(log.ID[:12])})); err != nil {
+	if id == "" {
+		if err := attachEmpty(p.journal, log.ID); err != nil {
 			return err
 		}
 	}

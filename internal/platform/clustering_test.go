@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"paddock/internal/platform/cluster"
+	"paddock/internal/platform/journal"
 	"paddock/internal/process/config"
 )
 
@@ -24,5 +25,36 @@ func TestFirstFailureOfANode(t *testing.T) {
 			t.Error("the role is given away again")
 		}
 		m.fail(cluster.ErrReplaced)
+	}
+}
+
+// short is a journal whose process ends after a number of writes.
+type short struct {
+	*journal.Memory
+	left int
+}
+
+func (s *short) Put(values ...journal.Value) error {
+	if s.left--; s.left < 0 {
+		return errors.New("the process has ended")
+	}
+	return s.Memory.Put(values...)
+}
+
+// An empty directory is that of a node, with the epoch of the cluster, or still empty, whenever its
+// process ends: with an epoch of its own, its cursors would be valid at no other node.
+func TestAnEmptyNodeHasTheEpoch(t *testing.T) {
+	const log = "Sz1eG9wZJ7yN0cXo3dQ2aB"
+	for writes := range 3 {
+		j := &short{journal.NewMemory(), writes}
+		_ = attachEmpty(j, log) // fails without a write
+		id, err := attached(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		epoch, err := j.Get("epoch")
+		if attachedTo := id == log; attachedTo != (string(epoch) == log[:12]) || attachedTo != (writes > 0) {
+			t.Errorf("after %d writes: the log is %q, the epoch %q, %v", writes, id, epoch, err)
+		}
 	}
 }

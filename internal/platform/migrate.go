@@ -34,9 +34,14 @@ var (
 )
 
 // attach makes a journal one of a node of the log with an id, which has applied the log up to a
-// place. Its cursors, epoch and numbers stay.
-func attach(j journal.Journal, id string, place cluster.Place) error {
-	return j.Put(journal.Value{Name: logName, Bytes: []byte(id)}, place.Value())
+// place, and stores further values with that. Its cursors, epoch and numbers stay.
+func attach(j journal.Journal, id string, place cluster.Place, more ...journal.Value) error {
+	return j.Put(append(more, journal.Value{Name: logName, Bytes: []byte(id)}, place.Value())...)
+}
+
+// attachEmpty is attach for an empty journal, which gets the epoch that all nodes have.
+func attachEmpty(j journal.Journal, id string) error {
+	return attach(j, id, cluster.Place{}, journal.Value{Name: "epoch", Bytes: []byte(id[:12])})
 }
 
 // detach makes a journal one of a platform on its own.
