@@ -303,6 +303,7 @@ func (p *Platform) lead() error {
 		return err
 	}
 	p.book.SetDefault(preset) // that of the leader holds
+	p.book.Release()          // a cluster has no files; a platform that was migrated may have had some
 	p.pipeline.Lead()
 	if err := p.pipeline.Settle(); err != nil && p.pipeline.Refusing() == "" {
 		return err

@@ -240,6 +240,35 @@ func eventsAfter(t *testing.T, restore func(backup, restored string) error) {
 	}
 }
 
+// Rules and policies of files can be changed once the platform has no directory of files any more.
+func TestRulesOfADirectoryThatIsGone(t *testing.T) {
+	data, sets := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"yard.json": squareOf("a", 1), "rules.yaml": "rules: [{id: r, set: yard}]", "yard.policy.yaml": "preset: raw"} {
+		if err := os.WriteFile(filepath.Join(sets, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := keeping(data)
+	cfg.Sets.Dir = sets
+	r := start(t, cfg, nil)
+	remove := func(want int) {
+		t.Helper()
+		for _, path := range []string{"v1/rules/r", "v1/sets/yard/policy"} {
+			if status, answer, err := r.call(http.MethodDelete, path, "", nil); err != nil || status != want {
+				t.Errorf("DELETE %s: %d %s %v", path, status, answer, err)
+			}
+		}
+	}
+	remove(http.StatusConflict)
+	r.stop()
+	r = start(t, keeping(data), nil)
+	if got := r.text("v1/rules"); !strings.Contains(got, `"id":"r"`) || strings.Contains(got, "rules.yaml") {
+		t.Errorf("rules %s", got)
+	}
+	remove(http.StatusNoContent)
+	r.stop()
+}
+
 // eventsAfter returns past events, and the cursor behind them.
 func (r *running) eventsAfter(query string) (events []string, cursor string) {
 	r.t.Helper()

@@ -63,6 +63,9 @@ func (p *Platform) loadSets(context.Context) error {
 	}
 	dir := p.cfg.Sets.Dir
 	if dir == "" {
+		if p.member == nil { // a leader does it
+			p.book.Release()
+		}
 		return nil
 	}
 	o := directory.Options{

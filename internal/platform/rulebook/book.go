@@ -189,3 +189,8 @@ func (b *Book) SetFiles(f Files) (taken []string, err error) {
 	})
 	return taken, err
 }
+
+// Release makes rules and policies of files those of the API, as there are no files any more.
+func (b *Book) Release() {
+	_ = b.change(func(s *State) (*State, error) { return s.released(), nil })
+}

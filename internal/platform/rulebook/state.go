@@ -199,6 +199,23 @@ func (s *State) withFiles(f Files) (next *State, taken []string, err error) {
 	return &copied, taken, nil
 }
 
+// released returns the state with all rules and policies as those of the API.
+func (s *State) released() *State {
+	next := *s
+	next.policies = maps.Clone(s.policies)
+	changed := s.rulesFile != ""
+	for set, p := range s.policies {
+		changed = changed || p.file != ""
+		next.policies[set] = policy{Policy: p.Policy}
+	}
+	if !changed {
+		return s
+	}
+	next.rulesFile, next.filed = "", nil
+	next.paginate()
+	return &next
+}
+
 // paginate makes the pages of the rules.
 func (s *State) paginate() {
 	var pages [Pages]Page
