@@ -113,6 +113,27 @@ func (p *Partition) Step(events []track.Event, most int) (out []track.Event, mor
 // More reports whether Step has something to do.
 func (p *Partition) More() bool { return len(p.held) > 0 || p.Shard.More() }
 
+// Remove is [track.Shard.Remove] behind the held positions of the object, however many there are:
+// they came before it.
+func (p *Partition) Remove(fleet, id string, now track.Millis, events []track.Event) (bool, []track.Event) {
+	if o := (object{fleet, id}); p.waiting[o] > 0 {
+		n := 0
+		for _, h := range p.held {
+			if objectOf(h.job, h.i) == o {
+				p.let(h)
+				events = p.apply(h.job, h.i, events)
+			} else {
+				p.held[n] = h
+				n++
+			}
+		}
+		clear(p.held[n:])
+		p.held = p.held[:n]
+		p.drop(0)
+	}
+	return p.Shard.Remove(fleet, id, now, events)
+}
+
 // Refuse forgets the held positions, and calls f for each.
 func (p *Partition) Refuse(f func(j Job, i int32)) {
 	for _, h := range p.held {

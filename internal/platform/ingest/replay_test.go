@@ -499,18 +499,20 @@ func TestAnInterval(t *testing.T) {
 // A removal comes behind the positions that were acknowledged before it, however many, and however
 // they are divided into records.
 func TestRemovalBehindAcknowledgedPositions(t *testing.T) {
-	for _, count := range []int{1, maxRecord + 1} {
-		p, _ := newPipeline(t, &published{}, Config{Interval: time.Hour})
+	for _, tc := range []struct {
+		count, step int // with a step of 1 each position is an event, so that most are held
+	}{{1, 2}, {maxRecord + 1, 2}, {2000, 1}} {
+		p, _ := newPipeline(t, &published{}, Config{Interval: time.Hour, Track: track.Options{Initial: track.InitialEnter}})
 		b := &Batch{}
-		for n := range count {
-			b.Positions = append(b.Positions, fix("v", 2*n)) // without an event, so that none is held
+		for n := range tc.count {
+			b.Positions = append(b.Positions, fix("v", tc.step*n))
 		}
 		submit(t, p, b)
 		if removed, err := p.Remove("f", "v"); err != nil || !removed {
-			t.Errorf("%d positions: removed %v, %v", count, removed, err)
+			t.Errorf("%+v: removed %v, %v", tc, removed, err)
 		}
-		if o, ok := p.Object("f", "v"); ok {
-			t.Errorf("%d positions: %+v is there", count, o)
+		if o, ok := p.Object("f", "v"); ok || p.Postponed() > 0 {
+			t.Errorf("%+v: %+v is there, or is still to come", tc, o)
 		}
 	}
 }
