@@ -13,8 +13,8 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/internal/sampling"
 	"paddock/internal/city"
+	"paddock/internal/sampling"
 )
 
 // adversarialPoints is how many points TestAdversarial draws if PADDOCK_POINTS does not say.

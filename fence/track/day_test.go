@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"paddock/fence/geometry"
-	"paddock/internal/sampling"
 	"paddock/fence/track"
+	"paddock/internal/sampling"
 )
 
 // TestDayOfBuses drives buses over the places of real ones, through three real sets of fences.

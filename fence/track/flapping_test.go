@@ -9,8 +9,8 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/internal/sampling"
 	"paddock/fence/track"
+	"paddock/internal/sampling"
 )
 
 // receiver is a receiver of a vehicle, with correlated errors.

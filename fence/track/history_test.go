@@ -16,9 +16,9 @@ import (
 
 	"paddock/fence"
 	"paddock/fence/geometry"
-	"paddock/internal/sampling"
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
+	"paddock/internal/sampling"
 )
 
 // spread is the tracker under test, with its objects on n shards, beside the oracle.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"paddock/internal/sampling"
 	"paddock/fence/track"
+	"paddock/internal/sampling"
 )
 
 // visits checks the events of a history with policies and without rules.
