@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"paddock/wire"
+	"paddock/wire/wiretest"
 )
 
 func mustCall(t *testing.T, c wire.Caller, body string) {
@@ -618,5 +620,59 @@ func TestClientCallDoesNotAllocate(t *testing.T) {
 	}
 	if direct, n := count(c.Conns()[0]), count(c); n > direct {
 		t.Errorf("%v allocations per call, %v on the connection itself", n, direct)
+	}
+}
+
+// A peer that is busy reads the HELLO of a connection that was cut after that of the next one, and
+// gives the session to it. The client goes on with a third one. Where no connection was cut
+// before, another process has its session.
+func TestClientWhoseHelloIsReadLate(t *testing.T) {
+	for _, cut := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			config := &wire.Config{Mux: echoMux(), Sessions: new(wire.Sessions)}
+			b := &backend{t: t, config: config}
+			var hello []byte
+			c, err := wire.NewClient(wire.ClientConfig{
+				Config: &wire.Config{Session: session(1, 1, 0)}, MinBackoff: time.Millisecond,
+				Dial: func(ctx context.Context) (net.Conn, error) {
+					if !cut || hello != nil {
+						return b.dial(ctx)
+					}
+					ours, theirs := wiretest.Pipe(0)
+					go func() {
+						hello = make([]byte, 1<<10)
+						n, _ := theirs.Read(hello)
+						hello = hello[:n]
+						_ = theirs.Close()
+					}()
+					return ours, nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			mustCall(t, c, "first")
+			synctest.Wait()
+			if cut {
+				ours, theirs := wiretest.Pipe(0)
+				if _, err := wire.AcceptConn(theirs, config); err != nil {
+					t.Fatal(err)
+				}
+				_, _ = ours.Write(hello)
+				go func() { _, _ = io.Copy(io.Discard, ours) }()
+				defer ours.Close()
+			} else {
+				other, _ := joins(t, session(1, 1, 0), config)
+				defer other.Close()
+			}
+			synctest.Wait()
+			switch _, err := c.Call(t.Context(), "echo", nil); {
+			case cut && err != nil:
+				t.Error(err)
+			case !cut && !errors.Is(err, wire.ErrSessionShared):
+				t.Errorf("%v, want %v", err, wire.ErrSessionShared)
+			}
+		})
 	}
 }

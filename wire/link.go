@@ -21,6 +21,9 @@ type link struct {
 	c        *Client
 	index    uint32
 	backoff  backoff // of run
+	made     bool    // of run: the last attempt has made a connection
+	cuts     int     // of run: connections whose HELLO the peer may read late
+	cutAt    time.Time
 	inflight atomic.Int64
 
 	// conn accepts work. run sets it under keyedMu. The goroutine that finds that it accepts none
@@ -51,7 +54,7 @@ func (l *link) run() {
 			c.failures++
 		}
 		c.mu.Unlock()
-		if sharesSession(err) {
+		if !drained && l.sharesSession(err) {
 			c.end(fmt.Errorf("%w: %w", ErrSessionShared, err))
 			return
 		}
@@ -63,21 +66,37 @@ func (l *link) run() {
 	}
 }
 
-// sharesSession reports whether a connection has ended in a way that only another process
-// with the same session explains.
-func sharesSession(err error) bool {
-	if broken, ok := errors.AsType[*frame.ProtocolError](err); ok {
-		return broken.Reason == frame.AckAhead
+// lateHello is for how long the peer may still read the HELLO of a connection that was cut.
+const lateHello = time.Minute
+
+// sharesSession reports whether a connection has ended in a way that only another process with the
+// same session explains. A busy peer may read the HELLO of a connection that was cut after that of
+// its successor, which it aborts then: each cut explains one abort.
+func (l *link) sharesSession(err error) bool {
+	if broken, ok := errors.AsType[*frame.ProtocolError](err); ok && broken.Reason == frame.AckAhead {
+		return true
+	}
+	now := time.Now()
+	if now.Sub(l.cutAt) > lateHello {
+		l.cuts = 0
 	}
 	said, ok := errors.AsType[*Error](err)
-	return ok && said.Code == Aborted
+	switch {
+	case ok && said.Code == Aborted:
+		l.cuts--
+		return l.cuts < 0
+	case l.made:
+		l.cuts++
+		l.cutAt = now
+	}
+	return false
 }
 
 // live makes a connection and keeps it until it takes no more work.
 func (l *link) live() (lived time.Duration, drained bool, away machine.Goaway, err error) {
 	c := l.c
 	conn, turn, err := l.connect()
-	if err != nil {
+	if l.made = err == nil; !l.made {
 		return 0, false, machine.Goaway{}, err
 	}
 	if err := conn.Ready(c.ctx); err != nil {
