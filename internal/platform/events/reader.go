@@ -144,14 +144,14 @@ const (
 // dst must have capacity left.
 func (r *Reader) Next(ctx context.Context, dst []Record) ([]Record, Gap, error) {
 	for {
+		if err := ctx.Err(); err != nil { // however many records wait
+			return dst, Gap{}, err
+		}
 		out, gap, more, wait, ended := r.advance(dst)
 		switch {
 		case len(out) > len(dst) || gap.Count() > 0:
 			return out, gap, nil
 		case more:
-			if err := ctx.Err(); err != nil {
-				return dst, Gap{}, err
-			}
 			continue
 		case ended:
 			return dst, Gap{}, ErrEnded

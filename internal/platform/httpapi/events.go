@@ -235,8 +235,6 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) error {
 		batch, gap, err := reader.Next(quiet, records[:0])
 		cancel()
 		switch {
-		case err == nil && ctx.Err() != nil: // however many events wait
-			err = ctx.Err()
 		case err == nil:
 			s.encode(batch, gap)
 			err = s.send(s.buf)

@@ -95,8 +95,6 @@ func (s *eventSocket) follow(ctx context.Context, reader *events.Reader) error {
 		batch, gap, err := reader.Next(quiet, records[:0])
 		cancel()
 		switch {
-		case err == nil && ctx.Err() != nil: // however many events wait
-			err = ctx.Err()
 		case err == nil:
 			err = s.send(batch, gap)
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
