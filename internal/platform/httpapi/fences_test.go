@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"paddock/fence"
-	"paddock/fence/geojson"
 	"paddock/internal/process/keyring"
 )
 
@@ -178,15 +176,7 @@ func TestDryRunOfAFence(t *testing.T) {
 // A search among fences ends with its request.
 func TestSearchForFencesEndsWithItsRequest(t *testing.T) {
 	tw := newTown(t, options{emptyCatalog: true})
-	var all []fence.Fence
-	for i := range 1000 {
-		all = append(all, square(fmt.Sprint("f", i), 0, 0, 1, 1))
-	}
-	set, err := fence.NewSet("many", fence.Options{})
-	must(t, err)
-	_, err = set.Replace(&geojson.Collection{Fences: all})
-	must(t, err)
-	must(t, tw.catalog.Add(set))
+	tw.addSquares(1000)
 	ctx, cancel := context.WithCancel(keyring.With(t.Context(), keyring.Everything("test")))
 	defer cancel()
 	for _, gone := range []bool{false, true} {

@@ -131,6 +131,20 @@ func newTown(t testing.TB, o options) *town {
 	return tw
 }
 
+// addSquares adds a set of so many equal fences, [0,10]x[0,10].
+func (tw *town) addSquares(n int) {
+	tw.Helper()
+	var all []fence.Fence
+	for i := range n {
+		all = append(all, square(fmt.Sprint("f", i), 0, 0, 10, 10))
+	}
+	set, err := fence.NewSet("many", fence.Options{})
+	must(tw, err)
+	_, err = set.Replace(&geojson.Collection{Fences: all})
+	must(tw, err)
+	must(tw, tw.catalog.Add(set))
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

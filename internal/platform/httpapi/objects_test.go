@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"paddock/fence"
-	"paddock/fence/geojson"
 	"paddock/internal/process/keyring"
 )
 
@@ -37,15 +35,7 @@ func namesOf(objects []objectJSON) (names []string) {
 func TestPagesOfObjectsInManyFences(t *testing.T) {
 	const fences, objects = 1000, 60
 	tw := newTown(t, options{emptyCatalog: true})
-	var all []fence.Fence
-	for i := range fences {
-		all = append(all, square(fmt.Sprint("f", i), 0, 0, 10, 10))
-	}
-	set, err := fence.NewSet("many", fence.Options{})
-	must(t, err)
-	_, err = set.Replace(&geojson.Collection{Fences: all})
-	must(t, err)
-	must(t, tw.catalog.Add(set))
+	tw.addSquares(fences)
 	var body []byte
 	for i := range objects {
 		body = fmt.Appendf(body, `{"id":"v%02d","lon":5,"lat":5}`+"\n", i)
