@@ -389,7 +389,7 @@ lint: $(WEB_MODULES) ## Run the dashboard's lint and type check.
 test-web: $(WEB_MODULES)
 	cd web && npm run --silent test
 
-browser: build ## Drive the dashboard of the real binary in Chromium.
+browser: build ## Drive the dashboard of the real binary in Chromium. PADDOCK_SHARPNESS=1 for sharp pictures
 ifneq ($(CHROMIUM),)
 	cd lab/compare && $(GO) build -buildvcs=false -o ../../bin/nats-server github.com/nats-io/nats-server/v2
 	cd web && PADDOCK_CHROMIUM='$(CHROMIUM)' PADDOCK_BIN='$(abspath bin/paddock)' \

@@ -26,8 +26,14 @@ const flags = [
   "--disable-sync",
 ];
 
-export const desk = { viewport: { width: 1440, height: 900 } };
-export const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+/**
+ * Pixels of the screen for each pixel of the layout. A processor draws each of them, so the tests take few;
+ * with 1 the pictures are worth a look.
+ */
+const sharpness = Number(process.env.PADDOCK_SHARPNESS ?? 0.5);
+
+export const desk = { viewport: { width: 1440, height: 900 }, deviceScaleFactor: sharpness };
+export const phone = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 * sharpness, isMobile: true, hasTouch: true };
 
 export function launch() {
   return chromium.launch({ executablePath, args: flags });

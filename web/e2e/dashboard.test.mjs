@@ -254,8 +254,6 @@ describe("everyone can use it", () => {
         "",
         async (page) => {
           await ready(page);
-          // The pictures are better with some seconds of history in the figures.
-          await page.waitForFunction((from) => window.paddock.state().stats.t > from + 15_000, (await state(page)).stats.t);
           const look = async (what) => {
             for (const colorScheme of ["dark", "light"]) {
               const { mapDrawings } = (await state(page)).map;
