@@ -90,7 +90,7 @@ test: web python test-go test-web ## Run the tests: Go, dashboard. TESTFLAGS="-r
 
 # The race detector lets each program sleep for a second at its end, in case that others of its
 # goroutines are at work still. Tests wait for theirs. It leaves out long tests that have one
-# goroutine: the next line runs them.
+# goroutine: the next line runs them, and "arch" does its own.
 SEQUENTIAL = ./fence ./fence/track ./internal/city ./internal/imports ./internal/platform/fold ./lab/internal/gofence ./lab/internal/sweep
 
 .PHONY: check

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"paddock/internal/sampling"
 )
 
 // layers lists directories with the level of the packages below them. The longest prefix
@@ -73,6 +75,7 @@ type code struct {
 }
 
 func TestCode(t *testing.T) {
+	sampling.Sequential(t)
 	c := load(t)
 	for _, f := range c.files {
 		c.imports(f)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"paddock/internal/sampling"
 )
 
 const root = "../.."
@@ -76,6 +78,7 @@ func anchors(page string) (names []string) {
 
 // TestLinksResolve holds that each relative link of a page leads to a file, and to a heading of it.
 func TestLinksResolve(t *testing.T) {
+	sampling.Sequential(t)
 	all := pages(t)
 	for name, text := range all {
 		prose := codeSpan.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "")
@@ -99,6 +102,7 @@ func TestLinksResolve(t *testing.T) {
 
 // TestNamedPagesExist holds that code, pages and build files name pages that are there.
 func TestNamedPagesExist(t *testing.T) {
+	sampling.Sequential(t)
 	named := regexp.MustCompile(`\bdocs/[A-Za-z0-9/_.-]+\.(?:md|yaml|json|png)\b`)
 	for _, name := range tracked(t, "*.go", "*.md", "*.ts", "*.mjs", "*.yaml", "*.json", "*.txtar", "Makefile") {
 		text, err := os.ReadFile(filepath.Join(root, name))

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"paddock/internal/sampling"
 )
 
 // people are the words that make a person of a machine. The subject of a sentence is a noun: the
@@ -24,6 +26,7 @@ var mayStand = map[string]string{
 
 // TestWords holds how comments are written: about machines, in lines that fit the screen.
 func TestWords(t *testing.T) {
+	sampling.Sequential(t)
 	if len(mayStand) > maxExceptions {
 		t.Errorf("%d exceptions, of at most %d", len(mayStand), maxExceptions)
 	}
