@@ -22,7 +22,7 @@ type Limits struct {
 	Bytes    int64
 	Sessions int // clients, 16,384
 	// Visitors are connections to the fronts, 4,096, and VisitorsEach those from one
-	// address that is not of a proxy, 256.
+	// address that is not of a proxy, 256. For IPv6 a /64 counts as one address.
 	Visitors, VisitorsEach int
 	// RawVisitors are connections to the addresses of TCP tunnels, all together, 4,096.
 	RawVisitors int

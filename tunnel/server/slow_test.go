@@ -355,3 +355,33 @@ func TestManyVisitors(t *testing.T) {
 		p.servedAtOnce("192.0.2.1")
 	})
 }
+
+// One machine may choose from 2^64 addresses of IPv6: they count as one address. A proxy among them
+// takes none of its neighbours' places, and gives none back.
+func TestManyVisitorsOfOneNetwork(t *testing.T) {
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	onPlaza(t, tunnel.Limits{Visitors: 30, VisitorsEach: 2}, ok, func(p *plaza) {
+		const proxy = "2001:db8::1"
+		p.server.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(proxy + "/128")}
+		var there []*walker
+		for _, from := range []string{proxy, "2001:db8::2", "2001:db8::3", "2001:db8::4", "2001:db8::5", proxy, "2001:db8:0:1::2"} {
+			there = append(there, p.walkIn(from))
+		}
+		if s := p.server.Stats(); s.Visitors != 5 || s.Overloads["visitors each"] != 2 {
+			t.Errorf("%d were let in, %d were refused", s.Visitors, s.Overloads["visitors each"])
+		}
+		_ = there[0].Close()
+		synctest.Wait()
+		there = append(there, p.walkIn("2001:db8::6"))
+		if s := p.server.Stats(); s.Visitors != 4 {
+			t.Errorf("a proxy that left made room for a neighbour: there are %d", s.Visitors)
+		}
+		for _, w := range there {
+			_ = w.Close()
+		}
+		synctest.Wait()
+		if n := len(p.server.visitorConns.each); n != 0 || p.server.visitorConns.now() != 0 {
+			t.Errorf("%d networks are remembered", n)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ func (v *rawVisitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		most := v.s.limits.RawVisitors
-		if err = v.s.rawConns.enter(relay.AddrPort(conn.RemoteAddr()).Addr(), most, most, true); err == nil {
+		if err = v.s.rawConns.enter(netip.Prefix{}, most, most); err == nil {
 			return conn, nil
 		}
 		v.s.refuseRaw(v.p, v.p.sole(), conn, &message.Channel{}, err)
@@ -59,7 +60,7 @@ func (s *Server) accept(l net.Listener, group *sync.WaitGroup, serve func(net.Co
 
 // serveTCP is the goroutine of a visitor of a TCP tunnel.
 func (s *Server) serveTCP(p *endpoint, conn net.Conn) {
-	defer s.rawConns.leave(relay.AddrPort(conn.RemoteAddr()).Addr())
+	defer s.rawConns.leave(netip.Prefix{})
 	defer conn.Close()
 	known, first, err := s.introduced(conn)
 	switch {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/netio/handshake"
 	"paddock/internal/netio/nowait"
 	"paddock/tunnel"
 	"paddock/tunnel/internal/relay"
@@ -30,8 +31,9 @@ func (v *visitors) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		from := relay.AddrPort(conn.RemoteAddr()).Addr()
-		if err = v.s.visitorConns.enter(from, v.s.limits.Visitors, v.s.limits.VisitorsEach, v.s.manyBehind(from)); err == nil {
-			return &visitor{Conn: conn, s: v.s, from: from, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
+		counted := v.s.countedAs(from)
+		if err = v.s.visitorConns.enter(counted, v.s.limits.Visitors, v.s.limits.VisitorsEach); err == nil {
+			return &visitor{Conn: conn, s: v.s, from: from, counted: counted, stall: v.s.limits.Stall, now: nowait.NewWriter(conn)}, nil
 		}
 		v.s.refused(Refusal{Reason: Overloaded, Peer: conn.RemoteAddr().String(), Err: err})
 		_ = conn.Close()
@@ -42,11 +44,12 @@ func (v *visitors) Accept() (net.Conn, error) {
 // that does not read would hold its answer for ever.
 type visitor struct {
 	net.Conn
-	s     *Server
-	from  netip.Addr
-	stall time.Duration
-	armed relay.AtomicTime // when the write deadline was set last
-	once  sync.Once
+	s       *Server
+	from    netip.Addr
+	counted netip.Prefix // where it counts, zero for a proxy
+	stall   time.Duration
+	armed   relay.AtomicTime // when the write deadline was set last
+	once    sync.Once
 
 	trying sync.Mutex
 	now    *nowait.Writer // nil: writes may wait; guarded by trying
@@ -62,9 +65,10 @@ func (c *visitor) introduced() (first []byte, ok bool) {
 	began := time.Now()
 	conn, first, err := c.s.introduced(c.Conn)
 	c.Conn = conn
-	if from := relay.AddrPort(conn.RemoteAddr()).Addr(); err == nil && from != c.from && !c.s.manyBehind(from) {
-		if err = c.s.visitorConns.countForwarded(from, c.s.limits.VisitorsEach); err == nil {
-			c.from = from
+	if from := relay.AddrPort(conn.RemoteAddr()).Addr(); err == nil && from != c.from {
+		counted := c.s.countedAs(from)
+		if err = c.s.visitorConns.countForwarded(counted, c.s.limits.VisitorsEach); err == nil {
+			c.from, c.counted = from, counted
 		}
 	}
 	if err == nil {
@@ -120,7 +124,7 @@ func (c *visitor) NetConn() net.Conn { return c.Conn }
 
 // Close gives the place back.
 func (c *visitor) Close() error {
-	c.once.Do(func() { c.s.visitorConns.leave(c.from) })
+	c.once.Do(func() { c.s.visitorConns.leave(c.counted) })
 	return c.Conn.Close()
 }
 
@@ -131,8 +135,8 @@ func (c *visitor) Bare() net.Conn { return c.Conn }
 // addresses of TCP tunnels. Each of them takes a descriptor of the process.
 type connCounts struct {
 	mu   sync.Mutex
-	all  int                // guarded by mu
-	each map[netip.Addr]int // guarded by mu; by address, those of proxies themselves aside
+	all  int                  // guarded by mu
+	each map[netip.Prefix]int // guarded by mu; by network, without proxies themselves
 
 	refused, refusedEach atomic.Uint64 // since there were too many in all, from one address
 }
@@ -143,46 +147,56 @@ var (
 	errCrowdEach = fmt.Errorf("%w: as many visitors as there may be from one address", tunnel.ErrOverloaded)
 )
 
-// enter counts one more from an address, if there may be one: the error wraps ErrOverloaded.
-// A proxy has as many as there may be in all: behind it there are many visitors.
-func (c *connCounts) enter(from netip.Addr, most, each int, proxy bool) error {
+// countedAs is the network to which a visitor's connection counts: zero for the address of a proxy,
+// because behind it there are many visitors.
+func (s *Server) countedAs(from netip.Addr) netip.Prefix {
+	if s.manyBehind(from) {
+		return netip.Prefix{}
+	}
+	return handshake.NetworkOf(from)
+}
+
+// enter counts one more from a network, if there may be one: the error wraps ErrOverloaded.
+// Without a network only the bound of all counts.
+func (c *connCounts) enter(from netip.Prefix, most, each int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all >= most {
 		c.refused.Add(1)
 		return errCrowd
 	}
-	if !proxy {
-		if err := c.one(from, each); err != nil {
-			return err
-		}
+	if err := c.one(from, each); err != nil {
+		return err
 	}
 	c.all++
 	return nil
 }
 
-// countForwarded counts a visitor that a proxy has forwarded for an address, if the address is
+// countForwarded counts a visitor that a proxy has forwarded for a network, if the network is
 // below its bound.
-func (c *connCounts) countForwarded(from netip.Addr, each int) error {
+func (c *connCounts) countForwarded(from netip.Prefix, each int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.one(from, each)
 }
 
-// one counts one more from an address. mu is held.
-func (c *connCounts) one(from netip.Addr, each int) error {
+// one counts one more from a network. mu is held.
+func (c *connCounts) one(from netip.Prefix, each int) error {
+	if !from.IsValid() {
+		return nil
+	}
 	if c.each[from] >= each {
 		c.refusedEach.Add(1)
 		return errCrowdEach
 	}
 	if c.each == nil {
-		c.each = map[netip.Addr]int{}
+		c.each = map[netip.Prefix]int{}
 	}
 	c.each[from]++
 	return nil
 }
 
-func (c *connCounts) leave(from netip.Addr) {
+func (c *connCounts) leave(from netip.Prefix) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all--

@@ -34,19 +34,26 @@ type pause struct {
 	until    time.Time
 }
 
-// Network returns the prefix that counts as one address: for IPv6, all addresses that one machine
-// may choose from. ok is false if there is no IP address.
+// Network returns the prefix that counts as one address, as NetworkOf does. ok is false if there is
+// no IP address.
 func Network(a net.Addr) (of netip.Prefix, ok bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
 		return netip.Prefix{}, false
 	}
-	address, bits := t.AddrPort().Addr().Unmap().WithZone(""), 32
-	if address.Is6() {
+	of = NetworkOf(t.AddrPort().Addr())
+	return of, of.IsValid()
+}
+
+// NetworkOf returns the prefix that counts as one address: for IPv6, all addresses that one machine
+// may choose from. It is the zero Prefix for the zero Addr.
+func NetworkOf(a netip.Addr) netip.Prefix {
+	a, bits := a.Unmap().WithZone(""), 32
+	if a.Is6() {
 		bits = 64
 	}
-	p, err := address.Prefix(bits)
-	return p, err == nil
+	p, _ := a.Prefix(bits)
+	return p
 }
 
 // Failed counts a failure. A connection that is closed without data, as by a port scan, is not a
