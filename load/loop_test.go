@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -114,5 +115,35 @@ func TestTheLoopDoesNotAllocate(t *testing.T) {
 		l.received(l.conns[0], now, in, len(in))
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A thread's use of its processor counts as its own, also after other threads have ended, as they
+// do one by one where a run ends with a number of requests.
+func TestUseOfThreadsThatEndApart(t *testing.T) {
+	const second = time.Second
+	r := &run{plan: &Plan{Duration: time.Minute}}
+	for thread, intervals := range []int{1, 3, 2} {
+		d := &driver{results: make(chan *Interval), spare: make(chan *Interval, 1)}
+		r.drivers = append(r.drivers, d)
+		go func() {
+			defer close(d.results)
+			for i := range intervals {
+				v := NewInterval()
+				v.Start, v.Length = time.Duration(i)*second, second
+				v.Threads = []ThreadUse{{CPU: time.Duration(thread+1) * time.Millisecond, Wall: second}}
+				d.results <- v
+				<-d.spare
+			}
+		}()
+	}
+	r.collect()
+	want := []ThreadUse{
+		{CPU: time.Millisecond, Wall: second},
+		{CPU: 6 * time.Millisecond, Wall: 3 * second},
+		{CPU: 6 * time.Millisecond, Wall: 2 * second},
+	}
+	if got := r.result.Total.Threads; !slices.Equal(got, want) {
+		t.Errorf("the threads used %v, want %v", got, want)
 	}
 }

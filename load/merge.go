@@ -32,6 +32,9 @@ func (m *Merge) Part(v *Interval) {
 	now.Windows = append(now.Windows, v.Windows...)
 }
 
+// ended keeps the place of a thread that had ended before the current interval.
+func (m *Merge) ended() { m.now.Threads = append(m.now.Threads, ThreadUse{}) }
+
 // Next ends the current interval, if it has parts.
 func (m *Merge) Next() {
 	if m.parts == 0 {

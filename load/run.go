@@ -204,6 +204,8 @@ func (r *run) collect() {
 				open = true
 				merge.Part(v)
 				d.spare <- v
+			} else {
+				merge.ended()
 			}
 		}
 	}
