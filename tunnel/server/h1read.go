@@ -38,6 +38,7 @@ func (d *h1Body) begin(h *h1.Head) {
 // readHead reads a head and judges it. Another end of line before it is ignored, RFC 9112
 // section 2.2.
 func (c *h1Conn) readHead() error {
+	c.buffers.req.Head = h1.Head{Fields: c.buffers.req.Fields[:0]} // nothing of an earlier one
 	seen, first, skipped := 0, !c.served && !c.secure, false
 	for timed := false; ; {
 		b := c.buffers.in[c.r:c.w]
@@ -55,7 +56,6 @@ func (c *h1Conn) readHead() error {
 		default:
 			n, err := h1.VisitorEnd(b, seen)
 			if err != nil {
-				c.buffers.req.Head = h1.Head{Fields: c.buffers.req.Fields[:0]}
 				return err
 			}
 			if n > 0 {

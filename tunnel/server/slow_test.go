@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"paddock/internal/netio/h1"
 	"paddock/tunnel"
 	"paddock/tunnel/client"
 	"paddock/wire"
@@ -220,6 +221,31 @@ func TestSlowVisitors(t *testing.T) {
 					t.Errorf("%+v is left", n)
 				}
 			})
+		})
+	}
+}
+
+// A head that does not come in time, or is too long, is refused as what it is: none of what an
+// earlier request was is left in the refusal, nor bytes that have come since.
+func TestRefusedHeadHasNothingOfAnEarlierOne(t *testing.T) {
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	for status, rest := range map[int]string{
+		408: "GET /secret-of-a-visitor-of-another-host",
+		431: "GET / HTTP/1.1\r\nHost: example.com\r\nA: " + strings.Repeat("a", h1.MaxVisitorHead),
+	} {
+		onPlaza(t, tunnel.Limits{}, ok, func(p *plaza) {
+			var refusal Refusal
+			p.server.Hooks.Refused = func(f Refusal) { refusal = f }
+			w, begun := p.walkIn("192.0.2.1"), time.Now()
+			go func() { _, _ = io.WriteString(w, "HEAD / HTTP/1.1\r\nHost: example.com\r\n\r\n"+rest) }()
+			text, _ := w.got(begun)
+			_, text, _ = strings.Cut(text, "\r\n\r\n")
+			if head, body, _ := strings.Cut(text, "\r\n\r\n"); !strings.HasPrefix(head, fmt.Sprintf("HTTP/1.1 %d ", status)) || body == "" {
+				t.Errorf("%.40q, and then %q", head, body)
+			}
+			if refusal.Status != status || refusal.Host != "" {
+				t.Errorf("%d was refused as of %q", refusal.Status, refusal.Host)
+			}
 		})
 	}
 }
