@@ -8,10 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
+	"net/netip"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -72,6 +76,50 @@ func TestTrailersBothWays(t *testing.T) {
 	res, body := p.Do(r)
 	if body != "body" || res.Trailer.Get("X-Sum") != "7 seen" || res.Trailer.Get("Grpc-Status") != "0" {
 		t.Errorf("%q, trailers %v", body, res.Trailer)
+	}
+}
+
+// Trailers say no more about the origin of a request than its head may: some services read both
+// as one.
+func TestTrailersClaimNoOrigin(t *testing.T) {
+	claims := []string{
+		"X-Forwarded-For", "x_forwarded_for", "X-Real-Ip", "Forwarded", "Client-Ip", "X-Forwarded-Port", "X-Original-Url", "X-Request-Id",
+	}
+	for name, c := range map[string]struct {
+		trusted []netip.Prefix
+		auth    string
+		want    string
+	}{
+		"stranger": {nil, "", "authorization x-sum"},
+		"guarded":  {nil, "me:a", "x-sum"},
+		"proxy":    {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "", "authorization client-ip x-forwarded-port x-original-url x-sum"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, &Server{TrustedProxies: c.trusted})
+			seen := make(chan string, 1)
+			web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				announced := strings.ToLower(strings.Join(slices.Sorted(maps.Keys(r.Trailer)), " "))
+				_, _ = io.Copy(io.Discard, r.Body)
+				seen <- announced
+				seen <- strings.ToLower(strings.Join(slices.Sorted(maps.Keys(r.Trailer)), " "))
+			}))
+			t.Cleanup(web.Close)
+			p.client(client.Config{Tunnels: []client.Tunnel{{
+				Name: "w", Protocol: tunnel.HTTP, Host: "example.com", Target: web.Listener.Addr().String(), Auth: c.auth,
+			}}})
+			conn := dialTCP(t, p.Front.Addr().String())
+			names := append([]string{"X-Sum", "Authorization"}, claims...)
+			fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: example.com\r\nAuthorization: Basic bWU6YQ==\r\nTransfer-Encoding: chunked\r\nTrailer: %s\r\n\r\n0\r\n", strings.Join(names, ", "))
+			for _, name := range names {
+				fmt.Fprintf(conn, "%s: 6.6.6.6\r\n", name)
+			}
+			fmt.Fprint(conn, "\r\n")
+			for _, which := range []string{"announced", "sent"} {
+				if got := <-seen; got != c.want {
+					t.Errorf("%s: the target saw %q, want %q", which, got, c.want)
+				}
+			}
+		})
 	}
 }
 

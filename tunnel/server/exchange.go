@@ -26,7 +26,7 @@ type exchange struct {
 	tries      attempts
 	way        way        // how the request travels
 	conn       *wire.Conn // by which, once it is chosen
-	guarded    bool       // the visitor's user and password stay behind
+	forward    h1.Forward // of its head, and of trailers
 	flags      message.Flags
 	upgrade    string
 	id         string // of the request, where Hooks.Served is set
@@ -119,7 +119,7 @@ func (x *exchange) suits(h *owner) error {
 	if x.way == undecided {
 		return nil
 	}
-	if x.guarded != (h.auth != nil) || x.way == asSmall && len(x.buf) > h.session.small {
+	if x.forward.StripAuth != (h.auth != nil) || x.way == asSmall && len(x.buf) > h.session.small {
 		return tunnel.ErrAway // the request was prepared for other members
 	}
 	return nil
@@ -185,15 +185,14 @@ const (
 
 // carry sends the request and forwards the answer.
 func (x *exchange) carry() {
-	x.guarded = x.owner.auth != nil
-	f := h1.Forward{
+	x.forward = h1.Forward{
 		Head: &x.r.Head, Peer: x.r.peer, Secure: x.r.secure, Upgrade: x.upgrade,
-		StripAuth: x.guarded, Trusted: x.s.trusts(x.r.peer.Addr()),
+		StripAuth: x.owner.auth != nil, Trusted: x.s.trusts(x.r.peer.Addr()),
 	}
 	text := relay.Frames.Get().(*[]byte)
 	defer relay.Frames.Put(text)
 	var err error
-	if *text, err = f.Append((*text)[:0]); err != nil || len(*text) > h1.MaxHead {
+	if *text, err = x.forward.Append((*text)[:0]); err != nil || len(*text) > h1.MaxHead {
 		x.permit.Release()
 		x.refuse(Malformed, err)
 		return

@@ -139,7 +139,7 @@ func (u *upload) answer() {
 func (u *upload) sendTrailers(st *wire.Stream) error {
 	msg := []byte{message.RecordTrailers}
 	for _, f := range u.x.t.trailers() {
-		if f.Known == h1.OtherField {
+		if u.x.forward.CopiesTrailer(&f) {
 			msg = h1.AppendField(msg, f.Name, f.Value)
 		}
 	}

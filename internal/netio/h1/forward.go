@@ -74,11 +74,20 @@ const upperHex = "0123456789ABCDEF"
 func (f *Forward) drops(v *Field) bool {
 	switch v.Known {
 	case OtherField:
-		return spoken(v.Name) || !f.Trusted && proxyField(v.Name) || f.StripAuth && EqualFold(v.Name, "authorization")
+		return f.withholds(v.Name)
 	case ExpectField:
 		return !f.Head.Expects
 	}
 	return true
+}
+
+// CopiesTrailer reports whether a field of the visitor's trailers is copied. Some services read
+// trailers as fields of the head, so they claim no more than these.
+func (f *Forward) CopiesTrailer(v *Field) bool { return v.Known == OtherField && !f.withholds(v.Name) }
+
+// withholds reports whether none but the front, or a trusted peer, may send a field of this name.
+func (f *Forward) withholds(name []byte) bool {
+	return spoken(name) || !f.Trusted && proxyField(name) || f.StripAuth && EqualFold(name, "authorization")
 }
 
 // spoken reports whether a field is one that the front writes. Many services treat an underscore as
@@ -201,7 +210,7 @@ func (f *Forward) appendFraming(dst []byte) []byte {
 		switch v := &h.Fields[i]; v.Known {
 		case TrailerField:
 			if h.BodySize() < 0 {
-				dst = appendAnnounced(dst, v.Value)
+				dst = f.appendAnnounced(dst, v.Value)
 			}
 		case TEField:
 			trailers = trailers || hasToken(v.Value, "trailers")
@@ -217,12 +226,12 @@ func (f *Forward) appendFraming(dst []byte) []byte {
 	return dst
 }
 
-// appendAnnounced appends the names of announced trailers, except for the known fields.
-func appendAnnounced(dst, list []byte) []byte {
+// appendAnnounced appends the names of the announced trailers that are copied.
+func (f *Forward) appendAnnounced(dst, list []byte) []byte {
 	at := len(dst)
 	Tokens(list, func(token string) {
 		switch {
-		case LookupField(token) != OtherField || !IsAll(token, TokenByte):
+		case LookupField(token) != OtherField || !IsAll(token, TokenByte) || f.withholds([]byte(token)):
 		case len(dst) == at:
 			dst = append(append(dst, "Trailer: "...), token...)
 		default:
