@@ -90,8 +90,9 @@ func (f *Forward) withholds(name []byte) bool {
 	return spoken(name) || !f.Trusted && proxyField(name) || f.StripAuth && EqualFold(name, "authorization")
 }
 
-// spoken reports whether a field is one that the front writes. Many services treat an underscore as
-// a dash, so names with underscores count as the same names.
+// spoken reports whether a field is one that the front writes. Services that follow CGI make
+// environment variables of names: an underscore counts as a dash for most of them, and for some
+// each byte that is neither a letter nor a digit. So such names count as the same names.
 func spoken(name []byte) bool {
 	switch len(name) {
 	case len("forwarded"):
@@ -110,13 +111,14 @@ func spoken(name []byte) bool {
 	return false
 }
 
-// equalDashed is like EqualFold for texts of equal length, but treats an underscore as a dash.
+// equalDashed is like EqualFold for texts of equal length, but treats every byte that is neither
+// a letter nor a digit as a dash.
 func equalDashed(b []byte, lower string) bool {
 	for i, c := range b {
 		switch {
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
-		case c == '_':
+		case ('a' > c || c > 'z') && ('0' > c || c > '9'):
 			c = '-'
 		}
 		if c != lower[i] {

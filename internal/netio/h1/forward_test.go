@@ -83,7 +83,9 @@ func TestForwardClaims(t *testing.T) {
 	peer := netip.MustParseAddrPort("192.0.2.1:80")
 	const head = "GET / HTTP/1.1\r\nHost: a\r\n"
 	for _, name := range claims {
-		for _, spelled := range []string{name, strings.ToLower(name), strings.ReplaceAll(strings.ToUpper(name), "-", "_")} {
+		for _, spelled := range []string{
+			name, strings.ToLower(name), strings.ReplaceAll(strings.ToUpper(name), "-", "_"), strings.ReplaceAll(name, "-", "."), strings.Replace(name, "-", "+", 1),
+		} {
 			field := spelled + ": 6.6.6.6\r\n"
 			if got := forwarded(t, head+field+"X-Request-Id: 7\r\n\r\n", Forward{Peer: peer}); got != head+ours+"\r\n" {
 				t.Errorf("%s of a visitor: %q", spelled, got)

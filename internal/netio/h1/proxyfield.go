@@ -22,7 +22,7 @@ func byLength(names ...string) [][]string {
 }
 
 // proxyField reports whether a field is one of proxyFields or begins with X-Forwarded-. Only a
-// trusted proxy may send it. An underscore counts as a dash, as in [spoken].
+// trusted proxy may send it. Other bytes count as a dash, as in [spoken].
 func proxyField(name []byte) bool {
 	const prefix = "x-forwarded-"
 	if len(name) > len(prefix) && equalDashed(name[:len(prefix)], prefix) {
