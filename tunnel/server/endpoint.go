@@ -4,10 +4,12 @@ import (
 	"context"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"paddock/internal/netio/h1"
 	"paddock/tunnel"
 	"paddock/tunnel/internal/message"
 )
@@ -17,6 +19,7 @@ import (
 // listener and its waiting visitors.
 type endpoint struct {
 	at       tunnel.Binding // as it was asked for; with port 0 the key has no meaning to others
+	plain    string         // h1.Plain of its path
 	where    string         // as visitors know it
 	listener net.Listener
 	refused  atomic.Uint64 // visitors that asked for it
@@ -34,7 +37,10 @@ type endpoint struct {
 
 // newPlace has no members yet.
 func newEndpoint(at tunnel.Binding, s *Server) *endpoint {
-	p := &endpoint{at: at, where: at.String()}
+	p := &endpoint{at: at, plain: h1.Plain(at.Path), where: at.String()}
+	if p.plain == "/" || strings.Contains(at.Path, ";") { // it would stand for paths of others
+		p.plain = at.Path
+	}
 	p.members.Store(&[]*lease{})
 	p.retries.init(s.limits.TunnelRequests + s.limits.TunnelStreams)
 	return p

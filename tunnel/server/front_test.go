@@ -108,10 +108,43 @@ func TestRoutes(t *testing.T) {
 		{"example.com", "/api/..%2fx", "400"},
 		{"example.com", "/../x", "502"}, // below the target's own path
 		{"a.example.com", "/../x", "GET a.example.com /../x"},
+
+		{"example.com", "/%61pi/x", "GET inside /api/%61pi/x"}, // the same path for every reader
+		{"example.com", "/ap%69", "GET inside /api/ap%69"},
+		{"example.com", "//api//v2?q=%61", "GET example.com /two//api//v2?q=%61"},
+		{"example.com", "/./api/./x", "GET inside /api/./api/./x"},
+		{"example.com", "/api;v=1/x", "GET inside /api/api;v=1/x"},
+		{"example.com", "/api%2Fv2", "GET example.com /two/api%2Fv2"},
+		{"example.com", "/x/../api", "400"},
+		{"example.com", "/x%2f%2E./api/v2", "400"},
+		{"example.com", "/%61pix", "GET example.com /all/%61pix?k=v"},
+		{"example.com", "/x%2Fapi", "GET example.com /all/x%2Fapi?k=v"},
 	} {
 		got := p.rawGet(c.host, c.target)
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s%s: %q, want %q", c.host, c.target, got, c.want)
+		}
+	}
+}
+
+// A path with a password asks for it in every spelling, also where the rest of the host leads to
+// the same service.
+func TestPasswordOfAPath(t *testing.T) {
+	p := newPair(t, &Server{})
+	l := tunneltest.Listen(t)
+	server := &http.Server{Handler: http.HandlerFunc(show)}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	p.client(client.Config{Tunnels: []client.Tunnel{
+		{Name: "all", Protocol: tunnel.HTTP, Host: "example.com", Target: l.Addr().String()},
+		{Name: "admin", Protocol: tunnel.HTTP, Host: "example.com", Path: "/admin", Target: l.Addr().String(), Auth: "me:a"},
+	}})
+	for path, want := range map[string]string{
+		"/": "200", "/other": "200", "/admin": "401", "/admin/x": "401", "/%61dmin/x": "401", "/admi%6E": "401", "//admin": "401", "/./admin": "401",
+		"/;x/admin;y": "401", "/%2Fadmin": "401", `/\admin`: "401", "/x/../admin": "400", "/x/%2e%2e/admin": "400",
+	} {
+		if got := p.rawGet("example.com", path); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"paddock/internal/netio/h1"
 )
 
 // routes finds the endpoint of a request. Readers take no lock; writers hold registry.mu.
@@ -26,20 +28,28 @@ func (t *routes) find(host, path string) *endpoint {
 	return nil
 }
 
+// on returns the endpoint with the longest path that covers the given one, as it is written or as a
+// service may read it: a service that several endpoints lead to must not be reached by a spelling
+// of a path that has another client or a password.
 func (t *routes) on(host, path string) *endpoint {
+	plain := ""
 	for _, p := range t.of(host) {
-		if p.covers(path) {
+		if p.at.Path == "" || covers(p.at.Path, path) {
+			return p
+		}
+		if plain == "" {
+			plain = h1.Plain(path)
+		}
+		if covers(p.plain, plain) {
 			return p
 		}
 	}
 	return nil
 }
 
-// covers reports whether a path is the endpoint's, or continues it behind a slash.
-func (p *endpoint) covers(path string) bool {
-	prefix := p.at.Path
-	return prefix == "" || strings.HasPrefix(path, prefix) &&
-		(len(path) == len(prefix) || path[len(prefix)] == '/' || path[len(prefix)] == '?')
+// covers reports whether a path equals a prefix, or continues it behind a slash.
+func covers(prefix, path string) bool {
+	return strings.HasPrefix(path, prefix) && (len(path) == len(prefix) || path[len(prefix)] == '/')
 }
 
 // all are the endpoints of the table.

@@ -15,3 +15,14 @@ func TestClimbs(t *testing.T) {
 		}
 	}
 }
+
+func TestPlain(t *testing.T) {
+	for path, want := range map[string]string{
+		"/": "/", "/a/b/": "/a/b/", "*": "*", "/a.b": "/a.b", "/%61/%C3%A9%4a": "/a/\xc3\xa9J", "//a///b/": "/a/b", "/./a/.": "/a", "/a/../b/%2e%2E/c": "/c",
+		"/..": "/", "/../../a": "/a", "/a;v=1;w/b;": "/a/b", "/;x/a": "/a", `/a\b%5Cc%2fd`: "/a/b/c/d", "/a%": "/a%", "/%zz/%61": "/%zz/%61", "/%2561": "/%61",
+	} {
+		if got := Plain(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
