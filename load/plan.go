@@ -176,6 +176,8 @@ func (p *Plan) Check() error {
 		return fmt.Errorf("load: %d connections for %d threads: each thread needs one", p.Conns, p.threads())
 	case p.Duration == 0 && p.Count == 0 && (p.Arrivals == nil || p.Arrivals.Length() == 0):
 		return errors.New("load: neither a duration nor a count ends the run")
+	case p.Arrivals != nil && p.Arrivals.Length() > 0 && p.Warmup >= p.Arrivals.Length():
+		return fmt.Errorf("load: the warm-up of %v leaves nothing to measure of a rate that ends after %v", p.Warmup, p.Arrivals.Length())
 	case p.Arrivals != nil && p.Think > 0:
 		return errors.New("load: connections pause in a closed run alone")
 	case p.Arrivals == nil && p.Busy != BusyQueue:

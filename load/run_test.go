@@ -284,6 +284,7 @@ func TestCheck(t *testing.T) {
 		"a time below 0": func(p *load.Plan) { p.Timeout = -1 },
 		"few conns":      func(p *load.Plan) { p.Threads = 2 },
 		"think":          func(p *load.Plan) { p.Arrivals, p.Think = load.Constant{PerSecond: 1}, 1 },
+		"no arrivals":    func(p *load.Plan) { p.Arrivals, p.Warmup = load.Constant{PerSecond: 1, For: 5}, 5 }, // to be measured
 		"busy":           func(p *load.Plan) { p.Busy = load.BusyDrop },
 		"shed":           func(p *load.Plan) { p.Arrivals, p.Busy = load.Constant{PerSecond: 1}, load.BusyShed },
 	} {
