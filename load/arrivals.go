@@ -43,8 +43,16 @@ func (c Constant) Stripe(part, of int) Stripe {
 }
 
 func (c Constant) at(k int64) (time.Duration, bool) {
-	at := time.Duration(math.Round(float64(k) * float64(time.Second) / c.PerSecond))
-	return at, c.For == 0 || at < c.For
+	at, ok := instant(math.Round(float64(k) * float64(time.Second) / c.PerSecond))
+	return at, ok && (c.For == 0 || at < c.For)
+}
+
+// instant returns a time in ns. One that is centuries away is none: it ends a sequence.
+func instant(ns float64) (at time.Duration, ok bool) {
+	if ns >= 1<<62 {
+		return 0, false
+	}
+	return time.Duration(ns), true
 }
 
 // numbered is a stripe of arrivals whose times follow from their numbers.
@@ -97,8 +105,8 @@ func (r Ramp) at(number int64) (time.Duration, bool) {
 	if k > 0 {
 		t = 2 * k / (r.From + math.Sqrt(under))
 	}
-	at := time.Duration(t * float64(time.Second))
-	return at, at < r.For
+	at, ok := instant(t * float64(time.Second))
+	return at, ok && at < r.For
 }
 
 // Rate returns the rate that the ramp has reached.
@@ -170,8 +178,8 @@ func (s *poissonStripe) Next() (time.Duration, bool) {
 		s.at += -math.Log(1-s.rng.Float64()) / s.PerSecond
 	}
 	s.skip = s.of - 1
-	at := time.Duration(s.at * float64(time.Second))
-	return at, s.For == 0 || at < s.For
+	at, ok := instant(s.at * float64(time.Second))
+	return at, ok && (s.For == 0 || at < s.For)
 }
 
 // Rate is the mean.

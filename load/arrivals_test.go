@@ -53,6 +53,25 @@ func TestStripes(t *testing.T) {
 	}
 }
 
+// An arrival that is centuries away is not due before, however many threads look ahead.
+func TestRareArrivals(t *testing.T) {
+	for _, text := range []string{"1e-10/s", "poisson 1e-10/s", "1e-10/s for 10s", "poisson 1e-10/s for 10s"} {
+		law, err := load.ParseArrivals(text, 1)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for part := range 16 {
+			stripe := law.Stripe(part, 16)
+			for n := range 3 {
+				if at, ok := stripe.Next(); ok && at < 100*365*24*time.Hour && part+n > 0 {
+					t.Errorf("%s: number %d is due after %v", text, part+16*n, at)
+				}
+			}
+		}
+	}
+}
+
 // Up to any time there are as many arrivals as the integral of the rate says: to one in a
 // sequence without chance, and to a burst for bursts.
 func TestRates(t *testing.T) {
