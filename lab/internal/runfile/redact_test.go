@@ -23,7 +23,11 @@ func TestRedact(t *testing.T) {
 		{[]string{"--token=s3cret"}, []string{"--token=REDACTED"}},
 		{[]string{"-A", "me:s3cret", "-c", "1"}, []string{"-A", "REDACTED", "-c", "1"}},
 		{[]string{"-Ame:s3cret"}, []string{"-AREDACTED"}},
+		{[]string{"me:s3cret@host:8080/x", "s3cret@host", "me:s3cret@[::1]:80"}, []string{"REDACTED@host:8080/x", "REDACTED@host", "REDACTED@[::1]:80"}},
+		{[]string{"-H", "Ocp-Apim-Subscription-Key: s3cret", "-H", "X-Auth: s3cret"}, []string{"-H", "Ocp-Apim-Subscription-Key: REDACTED", "-H", "X-Auth: REDACTED"}},
+		{[]string{"http://h/?key=s3cret&sig=s3cret&jwt=s3cret&a=1"}, []string{"http://h/?key=REDACTED&sig=REDACTED&jwt=REDACTED&a=1"}},
 		{[]string{"http://h/me@x?q=a:b"}, []string{"http://h/me@x?q=a:b"}},
+		{[]string{"host:8080/me@x", "@body", "-H", "From: me@host", "http://h/?keys=3&design=4"}, []string{"host:8080/me@x", "@body", "-H", "From: me@host", "http://h/?keys=3&design=4"}},
 		{[]string{"--password"}, []string{"--password"}},
 	} {
 		if got := runfile.Redact(c.in, "-A"); !slices.Equal(got, c.want) {
