@@ -45,10 +45,18 @@ func Network(a net.Addr) (of netip.Prefix, ok bool) {
 	return of, of.IsValid()
 }
 
+// translated is the network in which a translator between IPv6 and IPv4 shows each address of
+// IPv4, in its last four bytes: RFC 6052 section 2.1.
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
 // NetworkOf returns the prefix that counts as one address: for IPv6, all addresses that one machine
 // may choose from. It is the zero Prefix for the zero Addr.
 func NetworkOf(a netip.Addr) netip.Prefix {
 	a, bits := a.Unmap().WithZone(""), 32
+	if translated.Contains(a) {
+		b := a.As16()
+		a = netip.AddrFrom4([4]byte(b[12:]))
+	}
 	if a.Is6() {
 		bits = 64
 	}

@@ -2,6 +2,7 @@ package handshake
 
 import (
 	"net"
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,5 +97,32 @@ func TestPausesElsewhere(t *testing.T) {
 	}
 	if !p.Paused(&net.TCPAddr{IP: net.ParseIP("192.0.2.1")}) {
 		t.Error("another address is not paused")
+	}
+}
+
+// Addresses that one machine may choose from are one network, and those of different machines
+// are not.
+func TestNetworkOf(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"192.0.2.1", "192.0.2.1", true},
+		{"192.0.2.1", "::ffff:192.0.2.1", true},
+		{"192.0.2.1", "192.0.2.2", false},
+		{"2001:db8::1", "2001:db8::ffff:1", true},
+		{"fe80::1%eth0", "fe80::2%eth1", true},
+		{"2001:db8::1", "2001:db8:0:1::1", false},
+		{"64:ff9b::192.0.2.1", "64:ff9b::192.0.2.1", true},
+		{"64:ff9b::192.0.2.1", "64:ff9b::192.0.2.2", false}, // RFC 6052: each is an address of IPv4
+		{"192.0.2.1", "64:ff9b::192.0.2.1", true},
+	} {
+		a, b := NetworkOf(netip.MustParseAddr(c.a)), NetworkOf(netip.MustParseAddr(c.b))
+		if (a == b) != c.same || !a.IsValid() {
+			t.Errorf("%s is of %v, %s of %v", c.a, a, c.b, b)
+		}
+	}
+	if n := NetworkOf(netip.Addr{}); n.IsValid() {
+		t.Errorf("no address is of %v", n)
 	}
 }
