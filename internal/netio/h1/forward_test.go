@@ -74,6 +74,10 @@ var claims = []string{
 	"X-Cluster-Client-IP", "X-Envoy-External-Address", "X-Azure-ClientIP", "X-Azure-SocketIP", "X-Appengine-User-IP", "X-Remote-IP", "X-Remote-Addr",
 	"X-Originating-IP", "X-ProxyUser-IP", "X-Forwarded", "Forwarded-For", "X-Forwarded-By", "X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Client-Cert",
 	"X-Original-URL", "X-Original-URI", "X-Original-Host", "X-Original-Method", "X-Original-Proto", "X-Original-For", "X-Original-Remote-Addr", "X-Original-Forwarded-For",
+	"Proxy-Client-IP", "WL-Proxy-Client-IP", "HTTP_CLIENT_IP", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED", "HTTP_FORWARDED_FOR", "HTTP_FORWARDED",
+	"HTTP_X_CLUSTER_CLIENT_IP", "X-Appengine-Remote-Addr", "X-Vercel-Forwarded-For",
+	"X-Nf-Client-Connection-Ip", "DO-Connecting-IP", "CloudFront-Viewer-Address", "Incap-Client-IP", "X-Sucuri-ClientIP", "Cdn-Src-Ip", "Ali-Cdn-Real-Ip",
+	"CF-Visitor", "CloudFront-Forwarded-Proto", "WL-Proxy-SSL", "X-ARR-SSL",
 	"X-Rewrite-URL", "X-Host", "X-HTTP-Host-Override", "X-Scheme", "X-Url-Scheme", "Front-End-Https",
 }
 
