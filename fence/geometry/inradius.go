@@ -24,7 +24,7 @@ func (mp MultiPolygon) Inradius() float64 { return mp.InradiusUpTo(math.Inf(1)) 
 // and returns that one. Less than enough is Inradius.
 func (mp MultiPolygon) InradiusUpTo(enough float64) float64 {
 	if len(mp.seams()) > 0 {
-		return inradius(mp, mp.Bounds(), 0, enough)
+		return inradius(mp, mp.boundsAcross(), 0, enough)
 	}
 	best := 0.0
 	for _, part := range mp {
@@ -33,6 +33,21 @@ func (mp MultiPolygon) InradiusUpTo(enough float64) float64 {
 		}
 	}
 	return best
+}
+
+// boundsAcross is the box around an area that reaches over the antimeridian, where parts in the
+// western half of the world are at longitudes from 180 on. Bounds would be as wide as the world, of
+// which 2,000 places tell too little.
+func (mp MultiPolygon) boundsAcross() Box {
+	b := EmptyBox()
+	for _, part := range mp {
+		of := part.Bounds()
+		if of.MaxLon <= 0 {
+			of.MinLon, of.MaxLon = of.MinLon+360, of.MaxLon+360
+		}
+		b = b.Union(of)
+	}
+	return b
 }
 
 // cell is a box of degrees, of which the centre is looked at.
@@ -122,7 +137,7 @@ func (l *label) look(centre, half Point) {
 	if l.best >= l.enough {
 		return
 	}
-	d := l.area.SignedDistance(centre)
+	d := l.area.SignedDistance(Point{WrapLon(centre.Lon), centre.Lat})
 	if math.IsInf(d, -1) {
 		return
 	}

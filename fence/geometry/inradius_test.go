@@ -32,6 +32,7 @@ func TestInradius(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	islands := Unwrap(append(rectangleOf(Point{180, -17}, 2000, 700, 20), rectangleOf(Point{-170, -17}, 500, 500, 0)...))
 	lake := rectangleOf(at, 400, 400, 0)[0][0]
 	for name, c := range map[string]struct {
 		area MultiPolygon
@@ -39,6 +40,7 @@ func TestInradius(t *testing.T) {
 	}{
 		"circle":                {circle, 700},
 		"over the antimeridian": {around, 900},
+		"islands there":         {islands, 350},
 		"round a pole":          {pole, 50_000},
 		"square":                {rectangleOf(at, 200, 200, 0), 100},
 		"turned":                {rectangleOf(at, 300, 200, 37), 100},
