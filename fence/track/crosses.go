@@ -15,25 +15,20 @@ func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c
 		o.dropPassages(set.ID)
 		return
 	}
-	if !t.own && t.ignores(o.accuracy()) {
-		return
-	}
 	s.refs = set.Snapshot.AppendAlong(s.refs[:0], c.from, o.point)
 	for _, ref := range s.refs {
 		f := set.Snapshot.Fence(ref)
 		t := t
 		if t.own {
 			own := t.of(f)
-			if t = &own; t.ignores(o.accuracy()) || o.heightIn(f, t) != fits {
+			if t = &own; o.heightIn(f, t) != fits {
 				continue
 			}
 		}
 		switch {
-		case f.OnlyCrossed() && t.measures():
-			s.passLine(o, set, x, ref, f, c)
-		case !s.tells(o, x, rule.Cross, f):
 		case f.OnlyCrossed():
-			s.crossLine(o, set, x, ref, f, c)
+			s.passLine(o, set, x, t, ref, f, c)
+		case t.ignores(o.accuracy()) || !s.tells(o, x, rule.Cross, f):
 		case s.findMember(set.ID, ref) < 0 && o.isBeside(t, f, c):
 			s.crossArea(o, set, ref, f, c)
 		}
@@ -62,21 +57,6 @@ func (s *Shard) crossArea(o *object, set *TrackedSet, ref fence.Ref, f *fence.Fe
 		kind: Cross, reason: Move, set: set, ref: ref, fence: f, at: at, since: at, member: -1,
 		detail: detail{left: between(c.fromTime, o.time, last)},
 	})
-}
-
-func (s *Shard) crossLine(o *object, set *TrackedSet, x *setScope, ref fence.Ref, f *fence.Fence, c *cause) {
-	s.crossings = f.Lines.AppendCrossings(s.crossings[:0], c.from, o.point)
-	for _, cr := range s.crossings {
-		direction := directionOf(cr)
-		if !s.tellsDirection(o, x, f, direction) {
-			continue
-		}
-		at := between(c.fromTime, o.time, cr.Share)
-		s.changes = append(s.changes, change{
-			kind: Cross, reason: Move, set: set, ref: ref, fence: f, at: at, since: at, member: -1,
-			detail: detail{left: at, direction: direction},
-		})
-	}
 }
 
 // tellsDirection reports whether a rule asks for the crossing of a line to a side.

@@ -65,9 +65,7 @@ func (o *oracle) crossLine(obj *oracleObject, f oracleFence, from *track.Positio
 		delete(obj.passages, name)
 		return nil
 	}
-	if ignores(policy, &obj.last) {
-		return nil
-	}
+	ignored := ignores(policy, &obj.last)
 	rules := o.rulesOf(o.rules, obj.id, f.set, o.hourOf(obj))
 	tell := func(c lineCrossing, from, to *track.Position) {
 		direction := rule.Right
@@ -91,7 +89,7 @@ func (o *oracle) crossLine(obj *oracleObject, f oracleFence, from *track.Positio
 		for _, c := range lineCrossings(f.fence.Lines, pointOf(from), pointOf(&obj.last)) {
 			passage := obj.passages[name]
 			switch {
-			case !margins:
+			case !margins && !ignored && passage == nil:
 				tell(c, from, &obj.last)
 			case passage == nil:
 				obj.passages[name] = &oraclePassage{lineCrossing: c, from: *from, to: obj.last}
@@ -101,7 +99,12 @@ func (o *oracle) crossLine(obj *oracleObject, f oracleFence, from *track.Positio
 		}
 	}
 	passage := obj.passages[name]
-	if passage == nil {
+	if passage == nil || ignored {
+		return all
+	}
+	if !margins {
+		delete(obj.passages, name)
+		tell(passage.lineCrossing, &passage.from, &passage.to)
 		return all
 	}
 	distance := lineDistance(f.fence.Lines, pointOf(&obj.last))

@@ -8,7 +8,8 @@ import (
 	"paddock/fence/track/rule"
 )
 
-// passage is a crossing of a line that the policy has not confirmed yet.
+// passage is a crossing of a line that the policy has not confirmed yet. If the policy has no
+// margin it is one on the way to a fix that says nothing, and waits for the next fix that does.
 type passage struct {
 	set       SetID
 	ref       fence.Ref
@@ -27,9 +28,9 @@ type path struct {
 // maxPassages bounds the passages of an object. A crossing beyond them is told at once.
 const maxPassages = 64
 
-// passLine follows the crossings of a line: the first one begins a passage, and one in the other
-// direction ends it without an event.
-func (s *Shard) passLine(o *object, set *TrackedSet, x *setScope, ref fence.Ref, f *fence.Fence, c *cause) {
+// passLine follows the crossings of a line: the first one begins a passage, or is told if nothing
+// is to be confirmed. One in the other direction ends a passage without an event.
+func (s *Shard) passLine(o *object, set *TrackedSet, x *setScope, t *terms, ref fence.Ref, f *fence.Fence, c *cause) {
 	if !x.crosses(f) {
 		return
 	}
@@ -44,7 +45,7 @@ func (s *Shard) passLine(o *object, set *TrackedSet, x *setScope, ref fence.Ref,
 		case i >= 0 && o.passages[i].direction != p.direction:
 			o.passages = slices.Delete(o.passages, i, i+1)
 		case i >= 0:
-		case len(o.passages) == maxPassages:
+		case !t.measures() && !t.ignores(o.accuracy()), len(o.passages) == maxPassages:
 			s.pass(o, set, x, f, &p)
 		default:
 			own := s.ownRare(o)
@@ -100,6 +101,9 @@ func (s *Shard) confirmPassages(o *object, set *TrackedSet, x *setScope, t *term
 
 // count adds a fix, and reports whether the passage is confirmed.
 func (p *passage) count(o *object, f *fence.Fence, t *terms) bool {
+	if !t.measures() {
+		return true
+	}
 	margin, certain := t.margins(o.accuracy())
 	fixes := max(t.Fixes, 1)
 	switch away := -f.Distance(o.point); {

@@ -77,6 +77,24 @@ var passageTales = []struct{ name, policy, properties, lines string }{
 		1 at -4
 		2 at -20 ±60
 		3 at -20 -> cross gate 500ms move to the left`},
+	{"a crossing up to a bad fix waits for a better one", `{"metres":10,"max_accuracy":50}`, `{}`, `
+		0 at 20
+		1 at -20 ±60
+		2 at -40 ±60
+		3 at -20 -> cross gate 500ms move to the left
+		4 at 20 ±60
+		5 at -20`},
+	{"without a margin too", `{"fixes":3,"max_accuracy":50}`, `{}`, `
+		0 at 20
+		1 at -20 ±60
+		2 at -20 -> cross gate 500ms move to the left
+		3 at 20 ±60
+		4 at -20
+		5 at 20 -> cross gate 4.5s move to the right`},
+	{"and by settings of the line", `"raw"`, `{"paddock:max_accuracy":50}`, `
+		0 at 20
+		1 at -20 ±60
+		2 at -20 -> cross gate 500ms move to the left`},
 	{"settings of the line", `"raw"`, `{"paddock:metres":10}`, `
 		0 at 4
 		1 at -4

@@ -31,6 +31,7 @@ import (
 // when the object has got away from the line by the margin without crossing it back: at the last
 // Fixes fixes, or at one that is sure. A crossing back before that ends it, and leaves nothing. The
 // event has the time and the two positions of the crossing. Other policies tell every crossing.
+// A crossing on the way to a fix beyond MaxAccuracy waits for the next fix that is better.
 //
 // The settings of a fence, geojson.Settings, take the place of fields of the policy for that fence.
 type Policy struct {
