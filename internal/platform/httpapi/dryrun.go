@@ -140,8 +140,11 @@ func (a *API) dryHistory(r *http.Request, l *budget.Lease, q *dryRun) (*ingest.B
 			f := &fixes[i]
 			batch.Positions = append(batch.Positions, track.Position{
 				Fleet: h.Fleet, ID: h.Object, Lon: f.Lon, Lat: f.Lat, Time: f.Time,
-				Speed: f.Speed, Heading: f.Heading, Accuracy: f.Accuracy, Props: json.RawMessage(f.Props),
+				Speed: f.Speed, Heading: f.Heading, Accuracy: f.Accuracy,
 			})
+			if f.Props != "" { // else it leaves those of the object as they are
+				batch.Positions[len(batch.Positions)-1].Props = json.RawMessage(f.Props)
+			}
 			size += positionBytes + len(f.Props)
 		}
 		crowded = hold(l, int64(size))

@@ -82,6 +82,20 @@ func TestDryRunsOnThePastNeedAKeyForObjects(t *testing.T) {
 	tw.expect(tw.post("/v1/rules/dry-run", `{"positions":[{"id":"v","lon":1,"lat":1,"t":0}]}`, "Authorization", "Bearer r"), 200, "")
 }
 
+// A past position without properties leaves those of the object as they are, as it did then.
+func TestDryRunsOnThePastKeepProperties(t *testing.T) {
+	h := pastOf(t, []track.Position{
+		{Fleet: "default", ID: "v", Lon: 50, Lat: 5, Time: 1000, Props: json.RawMessage(`{"line":"M1"}`)},
+		{Fleet: "default", ID: "v", Lon: 5, Lat: 5, Time: 2000},
+	})
+	tw := newTown(t, options{config: func(c *Config) { c.History = h }})
+	r := tw.post("/v1/rules/dry-run", `{"rules":[{"id":"a","set":"squares","when":"object.line == \"M1\""}],"policy":"raw",
+		"history":{"object":"v","from":"1970-01-01T00:00:00Z","to":"1970-01-01T01:00:00Z"}}`)
+	if !strings.Contains(string(r.body), `"properties":{"line":"M1"}`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
 // Every answer about the past is as the document describes it.
 func TestThePast(t *testing.T) {
 	h := withPast(t)
