@@ -101,7 +101,7 @@ func (s *Shard) admit(o *object, p *Position, events []Event) []Event {
 // accept moves an object to a fix.
 func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome, []Event) {
 	events = s.renew(o, events)
-	c.at, c.time, c.arrived, c.fix = p.Time, p.Time, p.Arrived, true
+	c.at, c.time, c.arrived, c.fix, c.trace = p.Time, p.Time, p.Arrived, true, p.Trace
 	c.from, c.fromTime, c.heard = o.point, o.time, o.arrived
 	if o.silent() { // its exits were reported; its way back was not observed
 		o.set(silent, false)

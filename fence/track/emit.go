@@ -221,6 +221,7 @@ func (s *Shard) emit(o *object, c *cause, events []Event) []Event {
 			Fleet: fleet, ID: id, Props: o.properties(), Point: o.point, Altitude: o.altitude(),
 			At: ch.at, Time: c.time, Since: ch.since,
 			Arrived: c.arrived, Seq: o.seq, Visit: visit, Left: ch.left, Direction: ch.direction,
+			Trace: c.trace,
 		}
 		if ch.fence != nil && ch.fence.Buffer() > 0 {
 			e.Progress = Measured(ch.fence.Progress(o.point))

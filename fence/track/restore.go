@@ -361,6 +361,9 @@ func (i *importer) held() held {
 	if flags&8 != 0 {
 		h.Props = json.RawMessage(i.text())
 	}
+	if flags&32 != 0 && i.version > 3 {
+		h.Trace = &Trace{Parent: i.text(), State: i.text()}
+	}
 	return h
 }
 

@@ -20,6 +20,7 @@ type cause struct {
 	unseen   bool   // nothing is known of the object's path
 	edited   bool   // the fences changed and not the object, whose view is the one before
 	fix      bool   // there is a new fix
+	trace    *Trace // of the fix
 }
 
 // isFix reports whether the cause is a fix.

@@ -12,7 +12,7 @@ import (
 )
 
 // stateVersion is the version of the layout that Export writes. Import reads those before, too.
-const stateVersion = 3
+const stateVersion = 4
 
 // Errors of Export and Import.
 var (
@@ -258,7 +258,8 @@ func bit(b bool) uint64 {
 
 // held writes a fix that waits.
 func (e *exporter) held(h *held) {
-	flags := bit(h.Accuracy.Known) | bit(h.Speed.Known)<<1 | bit(h.Heading.Known)<<2 | bit(h.Props != nil)<<3 | bit(h.Altitude.Known)<<4
+	flags := bit(h.Accuracy.Known) | bit(h.Speed.Known)<<1 | bit(h.Heading.Known)<<2 | bit(h.Props != nil)<<3 | bit(h.Altitude.Known)<<4 |
+		bit(h.Trace != nil)<<5
 	e.uint(flags)
 	e.point(geometry.Point{Lon: h.Lon, Lat: h.Lat})
 	e.int(int64(h.Time))
@@ -267,6 +268,10 @@ func (e *exporter) held(h *held) {
 	e.measures(h.Accuracy, h.Speed, h.Heading, h.Altitude)
 	if h.Props != nil {
 		e.text(string(h.Props))
+	}
+	if h.Trace != nil {
+		e.text(h.Trace.Parent)
+		e.text(h.Trace.State)
 	}
 }
 

@@ -63,6 +63,7 @@ type Position struct {
 	Altitude  Measure // metres
 
 	Props json.RawMessage // JSON object that describes the object, nil to keep what is known
+	Trace *Trace          // of the request that it came with, for the events that it causes; nil: none
 }
 
 // Measure is a quantity that a device may not report.
@@ -251,9 +252,7 @@ type Event struct {
 
 	Several *Several // of events about several objects; nil for others
 
-	// Trace is that of the request whose position caused the event. A shard sets none: the program
-	// around it does.
-	Trace *Trace
+	Trace *Trace // of the position that caused the event; nil: none, or the time did
 }
 
 // Trace is the context of a request in the form of W3C Trace Context: the headers traceparent, and

@@ -81,17 +81,14 @@ func weight(e *track.Event) int {
 }
 
 func (p *Partition) apply(j Job, i int32, events []track.Event) []track.Event {
-	n := len(events)
-	o, events := p.Shard.Apply(j.Position(i), events)
-	j.Applied(i, o, p.Shard)
-	if len(events) == n {
-		return events
-	}
+	at := j.Position(i)
 	if trace := j.Trace(i); trace != nil {
-		for k := range events[n:] {
-			events[n+k].Trace = trace
-		}
+		traced := *at
+		traced.Trace = trace
+		at = &traced
 	}
+	o, events := p.Shard.Apply(at, events)
+	j.Applied(i, o, p.Shard)
 	return events
 }
 

@@ -277,3 +277,60 @@ func TestHistories(t *testing.T) {
 		})
 	}
 }
+
+// request is a job of one position.
+type request struct {
+	at    track.Position
+	trace string
+}
+
+func (r *request) Position(int32) *track.Position { return &r.at }
+
+func (*request) Applied(int32, track.Outcome, *track.Shard) {}
+
+func (r *request) Trace(int32) *track.Trace { return &track.Trace{Parent: r.trace, State: "s"} }
+
+// An event has the trace of the position that caused it, also if that one waited for older ones,
+// over a restart too. One that time has caused has none.
+func TestTracesOfPositionsThatWait(t *testing.T) {
+	h := newHistory(t)
+	h.policy = track.Policy{Late: track.LateReorder, Reorder: time.Minute, TTL: time.Hour, Initial: track.InitialEnter}
+	h.record(`rule {"id":"r","set":"yard"}`)
+	of := func(events []track.Event) (told string) {
+		for i := range events {
+			if told += fmt.Sprint(" ", events[i].Kind); events[i].Trace != nil {
+				told += fmt.Sprint(" of ", events[i].Trace.Parent, events[i].Trace.State)
+			}
+		}
+		return told
+	}
+	apply := func(trace string, lon float64) string {
+		h.now += 1000
+		r := &request{track.Position{Fleet: "f", ID: "a", Lon: lon, Lat: 0.5, Time: h.now, Arrived: h.now}, trace}
+		return of(h.of("a").Apply(r, []int32{0}, nil))
+	}
+	for _, c := range []struct{ got, want string }{
+		{apply("first", 0.5), " enter of firsts"},
+		{apply("second", 1.5), ""},
+		{apply("third", 0.5), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+	h.again()
+	h.now += 58_500
+	if got := apply("fourth", 0.6); got != " exit of seconds" {
+		t.Errorf("%q", got)
+	}
+	h.now += 60_000
+	h.of("a").Advance(h.now)
+	events, _ := h.of("a").Step(nil, StepEvents)
+	if got := of(events); got != " enter of thirds" {
+		t.Errorf("%q", got)
+	}
+	h.now += 2 * 3_600_000
+	if got := apply("fifth", 0.5); got != " exit" {
+		t.Errorf("%q", got)
+	}
+}
