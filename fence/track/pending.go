@@ -42,7 +42,8 @@ func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, w tur
 		p.reach += farthest(c.from, o.point)
 	} else {
 		p.at, p.first = s.crossing(o, t, set, ref, w, c), o.time
-		if p.at < o.time && len(set.Snapshot.Fence(ref).Geometry) == 1 { // the path crosses the boundary
+		// The path crosses the boundary. That of a corridor is not measured by its polygon.
+		if f := set.Snapshot.Fence(ref); p.at < o.time && len(f.Geometry) == 1 && len(f.Lines) == 0 {
 			p.reach = farthest(c.from, o.point)
 		}
 		if after > 0 {

@@ -464,6 +464,19 @@ func TestACorridorIsEnteredAtItsBoundary(t *testing.T) {
 	expect(t, w.fix(220, 1100.4*metre, 0), "exit route 3m34.96s move")
 }
 
+// A fix counts by its distance to the boundary of a corridor, which is not exactly where the path
+// to the fix meets the polygon of the corridor.
+func TestACorridorCountsByItsDistance(t *testing.T) {
+	w := newWorld(t, track.Options{}, fence.Fence{
+		Key: "c", Properties: []byte(`{"paddock:buffer":1000}`), Lines: geometry.MultiLine{{{Lon: 0, Lat: 50}, {Lon: 0.03, Lat: 50}}},
+	})
+	w.policy = &track.Policy{Metres: 2.32} // it is 2.33 m within, and the path is as long as 2.31 m
+	w.shard.SetView(w.view(), 0)
+	settled(w.shard, nil)
+	expect(t, w.fix(1, -0.0037727407531138978, 49.99134505275671), "")
+	expect(t, w.fix(2, -0.0037641374386551208, 49.991364982639155), "enter c 1.003s move")
+}
+
 func TestSelectAndGet(t *testing.T) {
 	w := newWorld(t, track.Options{}, square("a", 0, 0, 1), square("b", 1, 0, 1))
 	for id, lon := range map[string]float64{"in-a": 0.5, "in-b": 1.5, "out": 9} {
