@@ -27,12 +27,8 @@ func newEra(v *View, at Millis, before *era) *era {
 		return e
 	}
 	e.near = e.openNear(before)
-	for r := range v.Rules.Scheduled() {
-		if next, _, changes := r.Active.Next(at.Time()); changes {
-			if t := MillisOf(next); e.flip == 0 || t < e.flip {
-				e.flip = t
-			}
-		}
+	if next, changes := v.Rules.NextChange(at.Time()); changes {
+		e.flip = MillisOf(next)
 	}
 	return e
 }

@@ -81,7 +81,7 @@ var mutations = []mutation{
 	{"a rule that was there opens by its schedule", "shown.go", "	return Schedule\n}\n\n// closing", "	return RuleAdded\n}\n\n// closing"},
 	{"a rule that ends expires", "shown.go", "		return Expired\n", "		return Schedule\n"},
 	{"closed rules tell nothing", "era.go", "case !r.Active.Open(at):", "case false && !r.Active.Open(at):"},
-	{"schedules open and close by the clock", "era.go", "if t := MillisOf(next); e.flip == 0 || t < e.flip {", "if t := MillisOf(next); false {"},
+	{"schedules open and close by the clock", "era.go", "NextChange(at.Time()); changes {", "NextChange(at.Time()); changes && false {"},
 	{"rules of single objects concern these", "amend.go", "if o.era == e {", "if o.era == e && o.handle == noName {"},
 	{"the way to a table does not matter", "era.go", "return rules.Compare(earlier)", "return rules.Changes(earlier)"},
 	{"another table has other classes", "amend.go", "		s.reclass()\n", ""},

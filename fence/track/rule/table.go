@@ -18,7 +18,7 @@ import (
 // changes alone. The rules of a class are those of its groups in a table, see [Table.RulesOf].
 type Table struct {
 	rules   trie.Map[string, *Rule]
-	timed   trie.Map[string, *Rule]      // enabled ones with a schedule
+	timed   timetable                    // the schedules of enabled ones
 	near    trie.Map[string, *Rule]      // enabled ones about objects near each other
 	index   index                        // all selections but the one of every object
 	groups  trie.Map[*Selection, *Group] // by the selections of the index
@@ -78,10 +78,8 @@ func (t *Table) Put(r *Rule) (*Table, error) {
 
 // set puts a rule into a table that nothing refers to yet.
 func (t *Table) set(id string, r *Rule) {
+	t.timed = t.timed.exchanged(t.enabled(id), r)
 	t.rules = t.rules.With(id, r)
-	if t.timed = t.timed.Without(id); r.Active != nil && !r.Disabled {
-		t.timed = t.timed.With(id, r)
-	}
 	if t.near = t.near.Without(id); r.Near != nil && !r.Disabled {
 		t.near = t.near.With(id, r)
 	}
@@ -89,7 +87,8 @@ func (t *Table) set(id string, r *Rule) {
 
 // unset takes a rule out of a table that nothing refers to yet.
 func (t *Table) unset(id string) {
-	t.rules, t.timed, t.near = t.rules.Without(id), t.timed.Without(id), t.near.Without(id)
+	t.timed = t.timed.exchanged(t.enabled(id), nil)
+	t.rules, t.near = t.rules.Without(id), t.near.Without(id)
 }
 
 // Near yields the rules about objects near each other, in no order. Disabled rules are none of
@@ -97,18 +96,6 @@ func (t *Table) unset(id string) {
 func (t *Table) Near() iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
 		for _, r := range t.near.All() {
-			if !yield(r) {
-				return
-			}
-		}
-	}
-}
-
-// Scheduled yields the rules that a schedule opens and closes, in no order. Disabled rules are none
-// of them.
-func (t *Table) Scheduled() iter.Seq[*Rule] {
-	return func(yield func(*Rule) bool) {
-		for _, r := range t.timed.All() {
 			if !yield(r) {
 				return
 			}

@@ -2,6 +2,7 @@ package rule_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -393,5 +394,66 @@ func TestClassesAreForgotten(t *testing.T) {
 	}
 	if table.Class("x", "v7") != kept {
 		t.Error("a class that is in use is forgotten")
+	}
+}
+
+// Each change of rules, and each opening and closing, looks at all schedules. They are few, however
+// many rules have them, and rules that come and go leave none behind.
+func TestSchedulesOfManyRules(t *testing.T) {
+	hours := []string{`{"week":{"mon":["07:00-18:00"]}}`, `{"week":{"mon":["08:00-18:00"]}}`, `{"zone":"Europe/Berlin","week":{"mon":["07:00-18:00"]}}`, `{}`}
+	r := rand.New(rand.NewPCG(5, 5))
+	table, err := rule.NewTable(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedules := map[string]string{} // of the rules
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 2000 {
+		id, active := fmt.Sprint("r", r.IntN(300)), hours[r.IntN(len(hours))]
+		if r.IntN(10) == 0 {
+			table = table.Delete(id)
+			delete(schedules, id)
+		} else {
+			enabled := r.IntN(4) > 0
+			made, err := rule.Parse(fmt.Appendf(nil, `{"id":%q,"set":"s","active":%s,"enabled":%v}`, id, active, enabled))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if table, err = table.Put(made); err != nil {
+				t.Fatal(err)
+			}
+			if delete(schedules, id); enabled && active != "{}" {
+				schedules[id] = active
+			}
+		}
+		if r.IntN(100) == 0 {
+			if table, err = table.Replace(table.Rules()[r.IntN(table.Len()/2):]); err != nil {
+				t.Fatal(err)
+			}
+			maps.DeleteFunc(schedules, func(id, _ string) bool { _, known := table.Get(id); return !known })
+		}
+		different := map[string]bool{}
+		for _, active := range schedules {
+			different[active] = true
+		}
+		if r.IntN(3) > 0 { // the last answer may hold still
+			at = at.Add(time.Duration(r.IntN(10)) * time.Hour)
+		}
+		next, changes := time.Time{}, false
+		for _, made := range table.Rules() {
+			if then, _, ok := made.Active.Next(at); !made.Disabled && ok && (!changes || then.Before(next)) {
+				next, changes = then, true
+			}
+		}
+		if got, ok := table.NextChange(at); ok != changes || !got.Equal(next) {
+			t.Fatalf("after %v: %v, %v, want %v, %v", at, got, ok, next, changes)
+		}
+		looked := 0
+		for range table.Scheduled() {
+			looked++
+		}
+		if looked != len(different) {
+			t.Fatalf("%d schedules, want %d", looked, len(different))
+		}
 	}
 }
