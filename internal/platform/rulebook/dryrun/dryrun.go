@@ -100,9 +100,7 @@ func Run(ctx context.Context, view *track.View, positions []track.Position, tell
 		}
 		r.apply(p)
 	}
-	r.newest += holdOf(view)
-	r.shard.Advance(r.newest)
-	r.settle()
+	r.advance(r.shard.Now() + holdOf(view))
 	return r.count, ctx.Err()
 }
 
@@ -137,15 +135,12 @@ type run struct {
 	record uint64 // the second fold is asked after each position, as if it were a record
 	tell   func(*track.Event)
 	events []track.Event
-	newest track.Millis // time of all positions
 	count  Count
 }
 
 // apply applies a position after the events that are due before it.
 func (r *run) apply(p *track.Position) {
-	r.newest = max(r.newest, p.Arrived)
-	r.shard.Advance(p.Arrived)
-	r.settle()
+	r.advance(p.Arrived)
 	var outcome track.Outcome
 	outcome, r.events = r.shard.Apply(p, r.events)
 	switch outcome {
@@ -157,6 +152,17 @@ func (r *run) apply(p *track.Position) {
 		r.count.Late++
 	}
 	r.take()
+}
+
+// advance lets time pass, from one deadline to the next: what happens at one of them, such as the
+// arrival of a position that has waited, happens at that time.
+func (r *run) advance(to track.Millis) {
+	for due, ok := r.shard.Due(); ok && due < to && r.ctx.Err() == nil; due, ok = r.shard.Due() {
+		r.shard.Advance(due)
+		r.settle()
+	}
+	r.shard.Advance(to)
+	r.settle()
 }
 
 // settle does the postponed work, until the context ends.
@@ -171,7 +177,7 @@ func (r *run) settle() {
 func (r *run) take() {
 	r.record++
 	r.second.Take(r.part)
-	r.events, _ = r.second.End(fold.Round{Number: r.record, At: r.newest, View: r.view}, r.events)
+	r.events, _ = r.second.End(fold.Round{Number: r.record, At: r.shard.Now(), View: r.view}, r.events)
 	for i := range r.events {
 		r.tell(&r.events[i])
 	}

@@ -13,25 +13,36 @@ import (
 	"paddock/internal/platform/rulebook/dryrun"
 )
 
-// A position that waits for older ones is applied too if it is the last one.
+// Positions that wait for older ones are applied at their time, if they are the last ones too, and
+// the object is silent from then on.
 func TestPositionsThatWait(t *testing.T) {
 	r, err := rule.Parse([]byte(`{"id":"a","set":"yards"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := parseHistory(t, r, `policy preset=raw late=reorder:30s
+	for text, want := range map[string]string{
+		`policy preset=raw late=reorder:30s
 fence yard 0,0 1000,1000
 03-12 08:00:00 v 1500,500
 03-12 08:00:20 v 500,500
 03-12 08:00:10 v 1500,500
-`)
-	var all []string
-	_, err = dryrun.Run(t.Context(), h.view(), h.positions, func(e *track.Event) { all = append(all, h.event(e, 0)) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(all, ", "); got != "enter yard 08:00:15" {
-		t.Error(got)
+`: "enter yard 08:00:15",
+		`policy preset=raw late=reorder:30s ttl=15m
+fence yard 0,0 1000,1000
+03-12 08:00:00 v 1500,500
+03-12 08:00:20 v 500,500
+03-12 12:00:00 w 1500,500
+`: "enter yard 08:00:10, exit yard 08:15:50 ttl",
+	} {
+		h := parseHistory(t, r, text)
+		var all []string
+		_, err = dryrun.Run(t.Context(), h.view(), h.positions, func(e *track.Event) { all = append(all, h.event(e, 0)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(all, ", "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
