@@ -228,6 +228,20 @@ func TestAnExposedAddressNeedsCredentials(t *testing.T) {
 	}
 }
 
+// 0 is refused unless it is a value of its own.
+func TestZero(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"sets: {zoom: 0}":      true, // the level of the whole world
+		"sets: {zoom: -1}":     false,
+		"track: {max_gap: 0s}": true,
+		"limits: {drain: 0s}":  false,
+	} {
+		if _, err := load(t, text, Sources{}); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // Keys of the file are read with their places.
 func TestKeys(t *testing.T) {
 	digest := strings.Repeat("0a", 32)

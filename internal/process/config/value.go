@@ -141,6 +141,7 @@ var zeroAllowed = map[string]bool{
 	"journal.keep":      true, // for ever
 	"journal.max_bytes": true, // a share of the disk
 	"journal.min_free":  true, // never refuse
+	"sets.zoom":         true, // the whole world
 	"track.max_gap":     true, // that of the policy
 	"track.ttl":         true, // that of the policy
 	"track.max_ahead":   true, // no clock may be ahead
