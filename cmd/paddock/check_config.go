@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"paddock/fence/track"
 	"paddock/internal/platform"
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/doctor"
@@ -92,10 +94,10 @@ func (e *examination) found(name string, warnings []string, format string, args 
 	}
 }
 
-// fault notes an error of the configuration.
+// fault notes an error of the configuration, or several, each of which has a line.
 func (e *examination) fault(err error) {
 	e.invalid = append(e.invalid, err)
-	e.Faults = append(e.Faults, err.Error())
+	e.Faults = append(e.Faults, strings.Split(err.Error(), "\n")...)
 }
 
 // faultOf notes an error about a key.
@@ -176,6 +178,16 @@ func (e *examination) writable(key, dir string) {
 	}
 }
 
+// directoryOf notes that a file cannot be made in its directory, which no part of up makes.
+func (e *examination) directoryOf(key, file string) {
+	dir := filepath.Dir(file)
+	if _, err := os.Stat(dir); err != nil {
+		e.unavailable(key, err)
+		return
+	}
+	e.writable(key, dir)
+}
+
 // sections looks at the files that sections name, and that a platform reads at its start or with
 // the file.
 func (e *examination) sections() {
@@ -196,7 +208,7 @@ func (e *examination) sections() {
 	if s := e.other.sinks; s != nil {
 		for _, sink := range s.Sinks {
 			if file := sink.File(); file != "" && sink.Enabled {
-				e.writable("sinks", filepath.Dir(file))
+				e.directoryOf("sinks", file)
 			}
 		}
 	}
@@ -250,11 +262,19 @@ func (e *examination) certificates() {
 }
 
 func (e *examination) sets() {
+	if _, err := track.ParsePolicy(e.cfg.Track.Policy); err != nil {
+		e.faultOf("track.policy", err)
+	}
 	dir := e.cfg.Sets.Dir
+	o, err := platform.SetOptions(e.cfg)
+	if err != nil {
+		e.fault(err)
+		return
+	}
 	if dir == "" {
 		return
 	}
-	catalog, err := dryrun.ReadSets(dir)
+	catalog, err := dryrun.ReadSets(dir, o)
 	if err != nil {
 		e.faultOf("sets.dir", err)
 		return

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +35,7 @@ func (e *examination) ports(ctx context.Context) {
 		switch err := tryPort(ctx, addr); {
 		case addr == "":
 		case listen.IsUnix(addr):
-			e.writable(key, filepath.Dir(strings.TrimPrefix(addr, "unix:")))
+			e.directoryOf(key, strings.TrimPrefix(addr, "unix:"))
 		case errors.Is(err, syscall.EADDRINUSE):
 			e.unavailable(key, fmt.Errorf("%w: another program listens there, or this configuration runs already without a data directory", err))
 		case err != nil:

@@ -41,7 +41,7 @@ func (k *rulesCheckCmd) Run(c *console) error {
 	}
 	warnings := []string{}
 	if k.Sets != "" {
-		catalog, err := dryrun.ReadSets(k.Sets)
+		catalog, err := dryrun.ReadSets(k.Sets, fence.Options{})
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (k *rulesTestCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	catalog, err := dryrun.ReadSets(k.Sets)
+	catalog, err := dryrun.ReadSets(k.Sets, fence.Options{})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -11,45 +12,57 @@ import (
 	"paddock/fence/geometry"
 	"paddock/internal/platform/directory"
 	"paddock/internal/platform/rulebook"
+	"paddock/internal/process/config"
 )
 
 // fenceOptions returns the options of every set. The parents are set once they are read at the
 // start.
 func (p *Platform) fenceOptions() fence.Options {
-	c := &p.cfg.Sets
+	o := setOptions(&p.cfg.Sets)
+	o.Parents, o.Now = p.parents, p.now
+	return o
+}
+
+func setOptions(c *config.Sets) fence.Options {
 	return fence.Options{
-		Kind: fence.Kind(c.Kind), Zoom: fence.ZoomLevel(c.Zoom), Parents: p.parents,
+		Kind: fence.Kind(c.Kind), Zoom: fence.ZoomLevel(c.Zoom),
 		Boundary: geometry.Boundary(c.Boundary), Antimeridian: geometry.Antimeridian(c.Antimeridian),
-		IDProperty: c.IDProperty, Strict: c.Strict, Now: p.now,
+		IDProperty: c.IDProperty, Strict: c.Strict,
 	}
 }
 
-// checkSets refuses invalid settings of sets.
-func (p *Platform) checkSets() error {
-	c := &p.cfg.Sets
-	if _, err := fence.ParseKind(c.Kind); err != nil {
-		return p.cfg.Fault("sets.kind", err)
+// SetOptions returns the options of every set, with the parents, which it reads. The error joins
+// all faults of the settings.
+func SetOptions(cfg *config.Config) (fence.Options, error) {
+	c := &cfg.Sets
+	var faults []error
+	check := func(key string, err error) {
+		if err != nil {
+			faults = append(faults, cfg.Fault(key, err))
+		}
 	}
-	if _, err := geometry.ParseBoundary(c.Boundary); err != nil {
-		return p.cfg.Fault("sets.boundary", err)
-	}
-	if _, err := geometry.ParseAntimeridian(c.Antimeridian); err != nil {
-		return p.cfg.Fault("sets.antimeridian", err)
-	}
+	_, err := fence.ParseKind(c.Kind)
+	check("sets.kind", err)
+	_, err = geometry.ParseBoundary(c.Boundary)
+	check("sets.boundary", err)
+	_, err = geometry.ParseAntimeridian(c.Antimeridian)
+	check("sets.antimeridian", err)
 	if c.Zoom < 0 || c.Zoom > fence.MaxZoom {
-		return p.cfg.Fault("sets.zoom", fmt.Errorf("%d is not within 0 and %d", c.Zoom, fence.MaxZoom))
+		check("sets.zoom", fmt.Errorf("%d is not within 0 and %d", c.Zoom, fence.MaxZoom))
 	}
-	return nil
+	o := setOptions(c)
+	o.Parents, err = readParents(c.Parents, o)
+	check("sets.parents", err)
+	return o, errors.Join(faults...)
 }
 
 // prepareSets reads what the sets need before the first one is made.
 func (p *Platform) prepareSets(context.Context) error {
-	if err := p.checkSets(); err != nil {
+	o, err := SetOptions(p.cfg)
+	if err != nil {
 		return err
 	}
-	if err := p.loadParents(); err != nil {
-		return p.cfg.Fault("sets.parents", err)
-	}
+	p.parents = o.Parents
 	if p.catalog == nil {
 		p.catalog = &fence.Catalog{}
 	}
@@ -121,16 +134,15 @@ func (p *Platform) setFiles() func() directory.Status {
 	return p.sets.Status
 }
 
-func (p *Platform) loadParents() error {
-	file := p.cfg.Sets.Parents
+// readParents reads the areas by which sets group fences; "" is none.
+func readParents(file string, o fence.Options) ([]geometry.MultiPolygon, error) {
 	if file == "" {
-		return nil
+		return nil, nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
-	p.parents, err = fence.ReadParents(f, file, p.fenceOptions().Reading())
-	return err
+	return fence.ReadParents(f, file, o.Reading())
 }

@@ -42,12 +42,12 @@ func stateOf(file string, rules []*rule.Rule, policies rulebook.Files, otherwise
 	return book.State(), nil
 }
 
-// ReadSets reads the sets of a directory.
-func ReadSets(dir string) (*fence.Catalog, error) {
+// ReadSets reads the sets of a directory with the options of each.
+func ReadSets(dir string, o fence.Options) (*fence.Catalog, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, err
 	}
-	catalog, _, err := fence.LoadDir(os.DirFS(dir), fence.Options{})
+	catalog, _, err := fence.LoadDir(os.DirFS(dir), o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

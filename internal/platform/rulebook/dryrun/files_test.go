@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/rulebook/dryrun"
 )
@@ -76,7 +77,7 @@ func TestReadState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := dryrun.ReadSets(dir)
+	catalog, err := dryrun.ReadSets(dir, fence.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestReadState(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := dryrun.ReadSets(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, err := dryrun.ReadSets(filepath.Join(dir, "none"), fence.Options{}); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Error(err)
 	}
 	write(t, dir, "yards.policy.yaml", "metre: 1\n")
