@@ -328,7 +328,7 @@ func TestRereadRefusals(t *testing.T) {
 		onLoopback + entry("ops", other, "") + more + "sinks: {}\n":                          "paddock.yaml:9:1: ",
 		onLoopback + entry("ops", other, ", formats: x") + more:                              "paddock.yaml:4:",
 		onLoopback + entry("ops", other, "") + entry("own", other, "") + more:                "paddock.yaml:5:7: id: the webhook own has come over the API",
-		onLoopback + entry("ops", other, "") + more + "access:\n  keys:\n" + key + key:       "access.keys: key \\\"a\\\"",
+		onLoopback + entry("ops", other, "") + more + "access:\n  keys:\n" + key + key:       "paddock.yaml:12:7: name: ",
 		"webhooks:\n  root_ca: /absent.pem\n  endpoints:\n" + entry("ops", other, "") + more: "webhooks.root_ca: open /absent.pem",
 		"http: {listen: '127.0.0.1'}\n" + more:                                               "paddock.yaml:1:8: http.listen: ",
 	} {

@@ -254,13 +254,15 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	for text, want := range map[string]string{
-		"{name: a, verbs: [lookup]}":                                        "paddock.yaml:3:5: sha256 missing: paddock keys hash prints that of a secret",
-		"{name: a b, verbs: [lookup], sha256: " + digest + "}":              `paddock.yaml:3:5: name: "a b": want 1 to 64 letters, digits, dashes, dots and underscores`,
-		"{name: a, verbs: [look], sha256: " + digest + "}":                  `paddock.yaml:3:5: verbs[0]: "look" is no verb: use positions:write, events:read, objects:read, lookup, sets:write, rules:write, admin`,
-		"{name: a, verbs: [lookup], sha256: 0a}":                            "paddock.yaml:3:40: sha256: want 64 hexadecimal digits, not 2",
-		"{name: a, verbs: [admin], fleets: [x], sha256: " + digest + "}":    "paddock.yaml:3:5: verbs: admin has no fleets and no sets: it is for all of them",
-		"{name: a, expires: soon, verbs: [lookup], sha256: " + digest + "}": `paddock.yaml:3:24: "soon" is no time such as 2026-12-31T00:00:00Z`,
-		"{name: a, secret: x, verbs: [lookup], sha256: " + digest + "}":     "paddock.yaml:3:15: unknown key secret; there are name, sha256, verbs, fleets, sets, expires",
+		"{name: a, verbs: [lookup]}":                                                                                                   "paddock.yaml:3:5: sha256 missing: paddock keys hash prints that of a secret",
+		"{name: a b, verbs: [lookup], sha256: " + digest + "}":                                                                         `paddock.yaml:3:5: name: "a b": want 1 to 64 letters, digits, dashes, dots and underscores`,
+		"{name: a, verbs: [look], sha256: " + digest + "}":                                                                             `paddock.yaml:3:5: verbs[0]: "look" is no verb: use positions:write, events:read, objects:read, lookup, sets:write, rules:write, admin`,
+		"{name: a, verbs: [lookup], sha256: 0a}":                                                                                       "paddock.yaml:3:40: sha256: want 64 hexadecimal digits, not 2",
+		"{name: a, verbs: [admin], fleets: [x], sha256: " + digest + "}":                                                               "paddock.yaml:3:5: verbs: admin has no fleets and no sets: it is for all of them",
+		"{name: a, expires: soon, verbs: [lookup], sha256: " + digest + "}":                                                            `paddock.yaml:3:24: "soon" is no time such as 2026-12-31T00:00:00Z`,
+		"{name: a, secret: x, verbs: [lookup], sha256: " + digest + "}":                                                                "paddock.yaml:3:15: unknown key secret; there are name, sha256, verbs, fleets, sets, expires",
+		"{name: a, verbs: [lookup], sha256: " + digest + "}\n  - {name: a, verbs: [lookup], sha256: " + strings.Repeat("0b", 32) + "}": `paddock.yaml:4:5: name: "a" is that of the key at paddock.yaml:3:5 too`,
+		"{name: a, verbs: [lookup], sha256: " + digest + "}\n  - {name: b, verbs: [lookup], sha256: " + digest + "}":                   "paddock.yaml:4:5: sha256: the key at paddock.yaml:3:5 has this secret too",
 	} {
 		if _, err := load(t, "access:\n  keys:\n  - "+text+"\n", Sources{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)

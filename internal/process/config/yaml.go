@@ -82,6 +82,7 @@ func (c *Config) readSection(section strictyaml.Entry, keys []setting, extra Ext
 // readKeys reads a list of keys.
 func readKeys(list *strictyaml.Node) (keys []keyring.Key) {
 	fields := []string{"name", "sha256", "verbs", "fleets", "sets", "expires"}
+	names, secrets := map[string]string{}, map[keyring.Digest]string{} // their places
 	for _, item := range list.Items("access.keys") {
 		var k keyring.Key
 		for _, e := range item.Entries("a key") {
@@ -104,7 +105,12 @@ func readKeys(list *strictyaml.Node) (keys []keyring.Key) {
 			item.Check(err)
 		} else if k.SHA256 == (keyring.Digest{}) {
 			item.Fault("sha256 missing: paddock keys hash prints that of a secret")
+		} else if other, taken := names[k.Name]; taken {
+			item.Fault("name: %q is that of the key at %s too", k.Name, other)
+		} else if other, taken := secrets[k.SHA256]; taken {
+			item.Fault("sha256: the key at %s has this secret too", other)
 		}
+		names[k.Name], secrets[k.SHA256] = item.Place(), item.Place()
 		keys = append(keys, k)
 	}
 	return keys
