@@ -163,8 +163,9 @@ func (*eventsLsCmd) Help() string {
     paddock events ls --json > events.ndjson`
 }
 
-// eventsPage is the number of events of one request.
-const eventsPage = 1000
+// eventsPage is the number of events of one request. A page that has fewer, and fewer bytes than
+// eventsPageBytes, is the last one.
+const eventsPage, eventsPageBytes = 1000, 16 << 20
 
 // Run prints the events.
 func (k *eventsLsCmd) Run(ctx context.Context, c *Console) error {
@@ -185,7 +186,9 @@ func (k *eventsLsCmd) Run(ctx context.Context, c *Console) error {
 		if err != nil {
 			return err
 		}
+		size := 0
 		lines, err := eachLine(res.Body, func(line []byte) (bool, error) {
+			size += len(line) + 1
 			selected, err := p.print(line)
 			if selected {
 				printed++
@@ -193,8 +196,11 @@ func (k *eventsLsCmd) Run(ctx context.Context, c *Console) error {
 			return k.Limit == 0 || printed < k.Limit, err
 		})
 		cursor := res.Header.Get("Paddock-Cursor")
-		if err = errors.Join(err, res.Body.Close(), out.Flush()); err != nil || lines == 0 || k.Limit > 0 && printed >= k.Limit {
+		if err = errors.Join(err, res.Body.Close(), out.Flush()); err != nil || k.Limit > 0 && printed >= k.Limit {
 			return err
+		}
+		if lines < eventsPage && size < eventsPageBytes {
+			return nil
 		}
 		for _, name := range []string{"from", "last"} {
 			q.Del(name)

@@ -16,7 +16,7 @@ const (
 	// streamBatch bounds the events in one write.
 	streamBatch = 256
 	// maxEvents and maxPast bound an answer that does not wait. It may exceed maxPast, in bytes, by
-	// one batch.
+	// one batch. Clients take a smaller answer for the last one.
 	maxEvents = 10_000
 	maxPast   = 16 << 20
 	// cursorHeader holds the last cursor of an answer that does not wait.

@@ -5,7 +5,10 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -116,6 +119,30 @@ func TestEventsAboutSeveral(t *testing.T) {
 		if got := strings.Join(e.fields(nil), ","); err != nil || got != want {
 			t.Errorf("%s, %v, want %s", got, err, want)
 		}
+	}
+}
+
+// Events that come while a platform is read do not prolong the table without an end.
+func TestEventsEnd(t *testing.T) {
+	kept, told := eventsPage+1, 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if told > 2*kept {
+			http.Error(w, "asked without an end", http.StatusBadRequest)
+			return
+		}
+		var page bytes.Buffer
+		for n := 0; n < eventsPage && (told < kept || n == 0); n++ {
+			told++
+			page.WriteString("{\"specversion\":\"1.0\"}\n")
+		}
+		w.Header().Set("Paddock-Cursor", strconv.Itoa(told))
+		_, _ = w.Write(page.Bytes())
+	}))
+	defer s.Close()
+	found := 0
+	err := (&Server{URL: s.URL}).Events(t.Context(), Query{}, func([]byte) error { found++; return nil })
+	if err != nil || found < kept || found != told {
+		t.Errorf("%d of %d events, %d were sent: %v", found, kept, told, err)
 	}
 }
 

@@ -23,8 +23,11 @@ const (
 	objectsPage = "1000"
 	fixesPage   = "20000"
 	visitsPage  = "10000"
-	eventsPage  = "10000"
+	eventsPage  = 10_000
 	maxLine     = 64 << 20 // of a page
+
+	// An answer with fewer events than eventsPage, and fewer bytes than this, is the last one.
+	eventsPageBytes = 16 << 20
 )
 
 // Server is the past of a running platform, which it is asked for over HTTP. Each object is read at
@@ -137,19 +140,20 @@ func (s *Server) Visits(ctx context.Context, q Query, f func([]history.Visit) er
 
 // Events implements [Source].
 func (s *Server) Events(ctx context.Context, q Query, f func([]byte) error) error {
-	ask := url.Values{"wait": {"0"}, "format": {"ndjson"}, "limit": {eventsPage}}
+	ask := url.Values{"wait": {"0"}, "format": {"ndjson"}, "limit": {strconv.Itoa(eventsPage)}}
 	set(ask, "fleet", q.Fleet)
 	set(ask, "object", q.Object)
 	for {
-		found := false
+		found, size := 0, 0
 		head, err := s.get(ctx, "v1/events", ask, lines(func(line []byte) error {
-			found = true
+			found++
+			size += len(line) + 1
 			if !bytes.HasPrefix(line, []byte(`{"specversion":`)) {
 				return nil // a gap record
 			}
 			return f(line)
 		}))
-		if err != nil || !found {
+		if err != nil || found < eventsPage && size < eventsPageBytes {
 			return err
 		}
 		ask.Set("cursor", head.Get("Paddock-Cursor"))
