@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,4 +95,35 @@ func TestNoBackup(t *testing.T) {
 		t.Errorf("code %d: %s", code, stderr)
 	}
 	p.terminate(t)
+}
+
+// A backup and a bug report that are interrupted leave neither a file nor a part of one.
+func TestInterruptedFileLeavesNoPart(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "{}")
+		if r.URL.Path != "/v1/doctor" {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	}))
+	defer s.Close()
+	for _, command := range []string{"backup", "bugreport"} {
+		dir := t.TempDir()
+		cmd := program(t, command, "-o", filepath.Join(dir, "file"), "--server", s.URL)
+		startOf(t, cmd)
+		until(t.Context(), t, "a file of "+command, func() error {
+			_, err := os.Stat(filepath.Join(dir, "file.partial"))
+			return err
+		})
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Errorf("%s: no error", command)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Error(command, left, err)
+		}
+	}
 }

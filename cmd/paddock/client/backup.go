@@ -19,6 +19,8 @@ type Backup struct {
 
 // Run asks the platform for the backup.
 func (b *Backup) Run(ctx context.Context, c *Console) (err error) {
+	ctx, stop := interruptible(ctx) // so that no part of a file is left
+	defer stop()
 	path := "v1/backup"
 	if b.Secrets {
 		path += "?secrets=1"

@@ -34,6 +34,8 @@ func (*BugReport) Help() string {
 
 // Run asks the platform for its archive, adds what this side sees, and prints what the file holds.
 func (b *BugReport) Run(ctx context.Context, c *Console) error {
+	ctx, stop := interruptible(ctx) // so that no part of a file is left
+	defer stop()
 	if b.URL != "" {
 		b.Server = b.URL
 	}
