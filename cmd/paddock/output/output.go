@@ -13,11 +13,21 @@ import (
 )
 
 // Write writes a file, or stdout for "-", and returns its bytes. The file gets its name once it is
-// whole and on disk. One that is not whole is removed. It is readable by its owner alone.
+// whole and on disk. One that is not whole is removed. It is readable by its owner alone. A device
+// or a pipe is written as it is.
 func Write(stdout io.Writer, path string, write func(io.Writer) error) (n int64, err error) {
 	if path == "-" {
 		out := &countingWriter{Writer: stdout}
 		err := write(out)
+		return out.n, err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, err
+		}
+		out := &countingWriter{Writer: f}
+		err = errors.Join(write(out), f.Close())
 		return out.n, err
 	}
 	partial := path + ".partial"
