@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/doc"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,9 @@ func TestEveryCommandIsPresentable(t *testing.T) {
 	}
 	seen := map[string]string{}
 	_ = kong.Visit(root, func(v kong.Visitable, next kong.Next) error {
+		if n, ok := v.(*kong.Node); ok {
+			shownAsWritten(t, n.Path(), n.Detail)
+		}
 		if f, ok := v.(*kong.Flag); ok {
 			for _, env := range f.Envs {
 				if other, taken := seen[env]; taken {
@@ -50,9 +54,22 @@ func TestEveryCommandIsPresentable(t *testing.T) {
 			if f.Help == "" {
 				t.Errorf("--%s has no help text", f.Name)
 			}
+			shownAsWritten(t, "--"+f.Name, f.Help)
 		}
 		return next(nil)
 	})
+}
+
+// shownAsWritten checks that a help page has a text as it is written: the pages are laid out as
+// comments of Go, in which brackets and pairs of quotes have a meaning.
+func shownAsWritten(t *testing.T, of, text string) {
+	t.Helper()
+	var page bytes.Buffer
+	//lint:ignore SA1019 kong lays the pages out with it
+	doc.ToText(&page, text, "", "    ", helpWidth)
+	if shown := page.String(); strings.Join(strings.Fields(shown), "") != strings.Join(strings.Fields(text), "") {
+		t.Errorf("%s: %s\nis shown as\n%s", of, text, shown)
+	}
 }
 
 // The model of a command line has the command that it names, as the whole model has it, and none

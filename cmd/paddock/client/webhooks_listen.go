@@ -29,7 +29,7 @@ type webhooksListenCmd struct {
 
 // Help describes the output.
 func (*webhooksListenCmd) Help() string {
-	return `Each request is a line: whether its signature and its time are right, its webhook-id, and its body. The platform has to allow the address: webhooks: {allow: [127.0.0.0/8]} in its file.`
+	return `Each request is a line: whether its signature and its time are right, its webhook-id, and its body. The platform has to allow the address: webhooks.allow in its file has to list 127.0.0.0/8.`
 }
 
 // Run prints requests until a signal.
