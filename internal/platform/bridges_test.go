@@ -2,7 +2,9 @@ package platform_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,14 +13,21 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"paddock/bus"
+	"paddock/internal/platform"
 	"paddock/internal/platform/busapi"
 	"paddock/internal/platform/doctor"
+	"paddock/internal/process/config"
 )
 
 // otherServer returns the connection of a client of a NATS server, and its URL.
 func otherServer(t *testing.T) (*nats.Conn, string) {
 	t.Helper()
-	server, err := bus.New(bus.Config{Port: -1})
+	return otherServerWith(t, bus.Config{Port: -1})
+}
+
+func otherServerWith(t *testing.T, c bus.Config) (*nats.Conn, string) {
+	t.Helper()
+	server, err := bus.New(c)
 	if err == nil {
 		err = server.Start()
 	}
@@ -118,4 +127,40 @@ func TestFaultsOfBridges(t *testing.T) {
 			t.Errorf("%s: %v\nwant %s", section, err, want)
 		}
 	}
+}
+
+// What the servers of a cluster refuse is in the log with the way out, in one line for many.
+func TestRefusalsOfTheServersAreLogged(t *testing.T) {
+	_, url := otherServerWith(t, bus.Config{Port: -1, Permissions: &bus.Permissions{Publish: bus.SubjectPermission{Deny: []string{"pdk.>"}}}})
+	lines := make(lineWriter, 100)
+	conn, err := platform.ConnectCluster(t.Context(), &config.Cluster{URL: url, Name: "depot"}, slog.New(slog.NewTextHandler(lines, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for range 10 {
+		if err := errors.Join(conn.Publish("pdk.depot.beat", nil), conn.Flush()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case line := <-lines:
+		if !strings.Contains(line, "pdk.depot.beat") || !strings.Contains(line, "paddock cluster init --permissions") {
+			t.Error(line)
+		}
+	case <-time.After(patience):
+		t.Fatal("no refusal is in the log")
+	}
+	conn.Close()
+	if len(lines) > 0 {
+		t.Errorf("the same again: %s", <-lines)
+	}
+}
+
+// lineWriter passes on the lines of a log.
+type lineWriter chan string
+
+func (w lineWriter) Write(b []byte) (int, error) {
+	w <- string(b)
+	return len(b), nil
 }

@@ -3,6 +3,7 @@ package platform
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -23,6 +24,7 @@ func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 		nats.Name("paddock " + nodeName(c)), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.RetryOnFailedConnect(true),
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(2 * time.Second), nats.NoCallbacksAfterClientClose(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn("the cluster's servers are away", "error", err) }),
+		nats.ErrorHandler(refusals(log)),
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to the cluster's servers", "url", nc.ConnectedUrlRedacted()) }),
 	}
 	login := natslogin.Login{User: c.User, Password: string(c.Password), Token: string(c.Token), Creds: c.Creds, RootCA: c.RootCA}
@@ -40,6 +42,26 @@ func ConnectCluster(ctx context.Context, c *config.Cluster, log *slog.Logger) (*
 		}
 	}
 	return conn, nil
+}
+
+// refusalTime is the shortest time between log lines about what the servers refuse.
+const refusalTime = 10 * time.Second
+
+// refusals returns a function that logs what the servers refuse. A beat that they refuse comes
+// several times a second.
+func refusals(log *slog.Logger) nats.ErrHandler {
+	var last time.Time // the calls come one after the other
+	return func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		if !last.IsZero() && time.Since(last) < refusalTime {
+			return
+		}
+		last = time.Now()
+		attrs := []any{"error", strings.TrimPrefix(err.Error(), "nats: ")}
+		if errors.Is(err, nats.ErrPermissionViolation) {
+			attrs = append(attrs, "advice", "give the user what paddock cluster init --permissions prints")
+		}
+		log.Warn("the cluster's servers have refused something", attrs...)
+	}
 }
 
 // listenFor is the time of some beats of all nodes.
