@@ -27,6 +27,8 @@ describe("the form of a rule", () => {
   it("drops what belongs to a kind that is not chosen any more", () => {
     const rule: Rule = { id: "a", set: "s", detect: ["dwell"], dwell: { after: "5m" } };
     expect(ruleOf({ ...formOf(rule), detect: ["enter"] }, rule)).toEqual({ id: "a", set: "s", detect: ["enter"] });
+    const lines: Rule = { id: "b", set: "s", detect: ["cross"], direction: "left" };
+    expect(ruleOf({ ...formOf(lines), detect: ["enter"] }, lines)).toEqual({ id: "b", set: "s", detect: ["enter"] });
   });
 
   it("turns a rule about fences into one about objects that meet", () => {

@@ -144,7 +144,7 @@ export function ruleOf(form: RuleForm, base: Rule = {}): Rule {
     inside: tells("inside") ? compact({ every: form.insideEvery.trim() }) : undefined,
     outside: tells("outside") ? compact({ every: form.outsideEvery.trim() }) : undefined,
     when: form.when.trim(),
-    direction: near ? undefined : form.direction,
+    direction: tells("cross") ? form.direction : undefined,
     active: compact({ ...base.active, zone: form.zone.trim(), week: compact(parseWeek(form.week)), valid_from: form.validFrom.trim(), valid_until: form.validUntil.trim() }),
     count,
     near: near ? nearFrom(form) : undefined,
