@@ -17,6 +17,7 @@ describe("the form of a rule", () => {
     { id: "h", set: "x", active: { zone: "America/New_York", week: { "mon-fri": ["07:00-09:00", "14:00-16:00"], sat: ["10:00-12:00"] }, valid_from: "2026-03-01T00:00:00Z" } },
     { id: "i", set: "x", enabled: false, deliver: { to: ["ops"] } },
     { id: "j", set: "x", detect: ["enter", "exit"] },
+    { id: "k", set: "x", fences: { where: { "a=b": "c", '"q"': " spaced", name: "two\nlines", "zone ": "" } } },
   ])("keeps the rule $id as it is", (rule) => expect(through(rule)).toEqual(rule));
 
   it("keeps members that it does not show", () => {

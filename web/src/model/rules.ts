@@ -98,8 +98,17 @@ function fencesOf(fences: unknown): Pick<RuleForm, "fences" | "fencesText"> {
   if (Array.isArray(fences)) return { fences: "ids", fencesText: fences.map(String).join("\n") };
   const where = (fences as { where?: Record<string, unknown> } | null | undefined)?.where;
   if (!where) return { fences: "all", fencesText: "" };
-  const lines = Object.entries(where).map(([name, value]) => `${name}=${typeof value === "string" && !readsAsJSON(value) ? value : JSON.stringify(value)}`);
+  const nameText = (name: string): string => (!isPlain(name) || /^"|=/.test(name) ? JSON.stringify(name) : name);
+  const lines = Object.entries(where).map(([name, value]) => `${nameText(name)}=${typeof value === "string" && isPlain(value) && !readsAsJSON(value) ? value : JSON.stringify(value)}`);
   return { fences: "where", fencesText: lines.join("\n") };
+}
+
+/** A name in quotes before its = sign. */
+const quoted = /^("(?:[^"\\]|\\.)*")\s*=/;
+
+/** Whether a text is one line without spaces around it, and so is read as it is written. */
+function isPlain(text: string): boolean {
+  return text === text.trim() && !/[\r\n]/.test(text);
 }
 
 /** Whether a text is a number, true, false, null or a text in quotes, and so needs quotes to be the text that it is. */
@@ -171,9 +180,10 @@ function fencesFrom({ fences, fencesText }: RuleForm): unknown {
   if (fences === "ids") return lines;
   const where: Record<string, unknown> = {};
   for (const [i, line] of lines.entries()) {
-    const equals = line.indexOf("=");
+    const name = quoted.exec(line)?.[1];
+    const equals = line.indexOf("=", name?.length ?? 0);
     if (equals < 1) throw new Error(`Fences, line ${i + 1}: write a property and its value, such as: zone=school`);
-    where[line.slice(0, equals).trim()] = valueOf(line.slice(equals + 1).trim());
+    where[name === undefined ? line.slice(0, equals).trim() : String(valueOf(name))] = valueOf(line.slice(equals + 1).trim());
   }
   return { where };
 }
