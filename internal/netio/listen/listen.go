@@ -10,8 +10,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -73,16 +75,24 @@ func checkPort(port string) error {
 	return err
 }
 
-// Listen checks addr and opens a listener. Port 0 takes a free port.
+// Listen checks addr and opens a listener. Port 0 takes a free port. The socket that a killed
+// process has left is replaced.
 func Listen(ctx context.Context, addr string, authenticated bool) (net.Listener, error) {
 	if err := Check(addr, authenticated); err != nil {
 		return nil, err
 	}
-	network := "tcp"
-	if path, isUnix := unixPath(addr); isUnix {
-		network, addr = "unix", path
+	path, isUnix := unixPath(addr)
+	if !isUnix {
+		return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	}
-	return new(net.ListenConfig).Listen(ctx, network, addr)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) && checkStale(path) == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		l, err = new(net.ListenConfig).Listen(ctx, "unix", path)
+	}
+	return l, err
 }
 
 // IsUnix reports whether addr is the address of a unix socket.

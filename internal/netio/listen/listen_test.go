@@ -3,7 +3,9 @@ package listen
 import (
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -64,6 +66,41 @@ func TestTheErrorSaysWhatToDo(t *testing.T) {
 		if err == nil || err.Error() != exposed+want {
 			t.Errorf("%v; want %s%s", err, exposed, want)
 		}
+	}
+}
+
+// The socket of a process that was killed is replaced. One on which a server listens is not, and
+// neither is another file.
+func TestListenOnASocketThatIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	socket, file := filepath.Join(dir, "s"), filepath.Join(dir, "file")
+	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.SetUnlinkOnClose(false)
+	killed.Close()
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := Listen(t.Context(), "unix:"+socket, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	for _, path := range []string{socket, file} {
+		if ln, err := Listen(t.Context(), "unix:"+path, false); !errors.Is(err, syscall.EADDRINUSE) {
+			ln.Close()
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if conn, err := net.Dial("unix", socket); err != nil {
+		t.Error(err)
+	} else {
+		conn.Close()
+	}
+	if text, err := os.ReadFile(file); string(text) != "mine" || err != nil {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 
