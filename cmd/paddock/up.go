@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,17 +200,18 @@ func (u *upCmd) load(c *console, flags map[string]string) (cfg *config.Config, o
 	return cfg, other, err
 }
 
-// dataDir returns the directory of a setting of data.dir, or "" if nothing is kept.
+// dataDir returns the directory of a setting of data.dir, or "" if nothing is kept. Commands
+// without that setting have the one of the environment too.
 func dataDir(setting string) (string, error) {
-	switch setting {
+	switch setting = cmp.Or(setting, os.Getenv("PADDOCK_DATA_DIR")); setting {
 	case "off":
 		return "", nil
 	case "":
 	default:
 		return filepath.Abs(setting)
 	}
-	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
-		return dir, nil
+	if all := filepath.SplitList(os.Getenv("STATE_DIRECTORY")); len(all) > 0 {
+		return all[0], nil
 	}
 	base := os.Getenv("XDG_DATA_HOME")
 	if home := os.Getenv("HOME"); base == "" && home != "" {
