@@ -20,8 +20,8 @@ import (
 // if they were asked for, and the empty file complete as the last one, without which a restore
 // refuses it.
 const (
-	backupPrefix = "backup-" // of temporary directories in the data directory
-	complete     = "complete"
+	unfinishedPrefix = "unfinished-" // of temporary directories in the data directory; digits follow
+	complete         = "complete"
 )
 
 // ErrNoBackup is wrapped where a file is not a whole backup.
@@ -30,7 +30,7 @@ var ErrNoBackup = errors.New("not a whole backup")
 // Backup writes a backup of the present state, with secrets or without. Positions are accepted
 // meanwhile; the files are links, so it needs little space.
 func (p *Platform) Backup(ctx context.Context, w io.Writer, secrets bool) (err error) {
-	dir, err := os.MkdirTemp(p.cfg.Data.Dir, backupPrefix)
+	dir, err := os.MkdirTemp(p.cfg.Data.Dir, unfinishedPrefix)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,18 @@ func tidy(dir string) (err error) {
 	return errors.Join(removeUnfinished(dir), finishExchange(dir))
 }
 
-// removeUnfinished removes what backups and restores of an earlier process have left.
+// removeUnfinished removes what backups and restores of an earlier process have left. Other files,
+// such as backups that the operator keeps there, stay.
 func removeUnfinished(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, backupPrefix+"*"))
-	for _, path := range left {
-		err = errors.Join(err, os.RemoveAll(path))
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		number, ours := strings.CutPrefix(e.Name(), unfinishedPrefix)
+		if ours && e.IsDir() && number != "" && strings.Trim(number, "0123456789") == "" {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
 	}
 	return err
 }
@@ -121,7 +128,7 @@ func Restore(r io.Reader, dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	unfinished, err := os.MkdirTemp(dir, backupPrefix)
+	unfinished, err := os.MkdirTemp(dir, unfinishedPrefix)
 	if err != nil {
 		return err
 	}

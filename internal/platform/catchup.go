@@ -150,7 +150,7 @@ func (p *Platform) refuseBase(ctx context.Context) error {
 func (p *Platform) loadSnapshot(ctx context.Context, s streamlog.Snapshot) (err error) {
 	begun, dir := time.Now(), p.cfg.Data.Dir
 	p.log.Info("the state of the cluster is loaded", "snapshot", s.ID, "of", s.Time, "node", s.Node, "sequence", s.Sequence, "bytes", config.Size(s.Bytes))
-	work, err := os.MkdirTemp(dir, backupPrefix)
+	work, err := os.MkdirTemp(dir, unfinishedPrefix)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (p *Platform) acceptLoss(cfg ingest.Config, dir string) error {
 	if _, err := os.Stat(JournalDir(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	work, err := os.MkdirTemp(dir, backupPrefix) // a later start removes it, if this one does not
+	work, err := os.MkdirTemp(dir, unfinishedPrefix) // a later start removes it, if this one does not
 	if err != nil {
 		return err
 	}

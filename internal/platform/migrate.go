@@ -172,7 +172,7 @@ func withCopy(dir, beside string, f func(work string) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	work, err := os.MkdirTemp(beside, backupPrefix)
+	work, err := os.MkdirTemp(beside, unfinishedPrefix)
 	if err != nil {
 		return err
 	}

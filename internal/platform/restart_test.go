@@ -87,15 +87,19 @@ func TestARemovalSurvives(t *testing.T) {
 	r.stop()
 }
 
-// A platform that is started again knows its objects, its sets with their generations, and its
-// events, whose cursors stay valid. It goes on as if it had not been stopped.
 // TestASecondProcessLeavesTheFirst: a start that is refused, as another process has the directory,
-// removes nothing that this one is working on, such as the files of a backup.
+// removes nothing that this one is working on, such as the files of a backup. A start that has the
+// directory removes what an earlier process has left, and nothing of the operator.
 func TestASecondProcessLeavesTheFirst(t *testing.T) {
 	data := t.TempDir()
 	r := start(t, keeping(data), nil)
-	work := filepath.Join(data, "backup-1", "journal")
-	if err := os.MkdirAll(work, 0o700); err != nil {
+	work := filepath.Join(data, "unfinished-1", "journal")
+	own := []string{filepath.Join(data, "backup-2026-03-12.tar"), filepath.Join(data, "backup-1"), filepath.Join(data, "unfinished-business"), filepath.Join(data, "unfinished-2")}
+	err := os.MkdirAll(work, 0o700)
+	for _, file := range own {
+		err = errors.Join(err, os.WriteFile(file, nil, 0o600))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, accept := range []bool{false, true} {
@@ -111,9 +115,16 @@ func TestASecondProcessLeavesTheFirst(t *testing.T) {
 	if _, err := os.Stat(work); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what an earlier process has left is there: %v", err)
 	}
+	for _, file := range own {
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("a file of the operator: %v", err)
+		}
+	}
 	r.stop()
 }
 
+// A platform that is started again knows its objects, its sets with their generations, and its
+// events, whose cursors stay valid. It goes on as if it had not been stopped.
 func TestTheStateSurvives(t *testing.T) {
 	data, sets := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(sets, "file.json"), []byte(squareOf("f", 1)), 0o600); err != nil {

@@ -90,7 +90,7 @@ func (w *snapshots) due(now time.Time) bool {
 // save writes a snapshot of the present state.
 func (w *snapshots) save(ctx context.Context) (err error) {
 	p, begun := w.p, time.Now()
-	work, err := os.MkdirTemp(p.cfg.Data.Dir, backupPrefix)
+	work, err := os.MkdirTemp(p.cfg.Data.Dir, unfinishedPrefix)
 	if err != nil {
 		return err
 	}

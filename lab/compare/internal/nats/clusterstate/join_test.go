@@ -114,11 +114,11 @@ func TestKilledWhileLoading(t *testing.T) {
 				t.Fatal("the node loads nothing")
 			case <-time.After(time.Millisecond):
 			}
-			unfinished, _ := filepath.Glob(filepath.Join(third.dir, "backup-*", "journal", "*"))
+			unfinished, _ := filepath.Glob(filepath.Join(third.dir, "unfinished-*", "journal", "*"))
 			begun = len(unfinished) > 0 || strings.Contains(third.log.String(), "the log goes on from there")
 		}
 		third.kill()
-		if left, _ := filepath.Glob(filepath.Join(third.dir, "backup-*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(third.dir, "unfinished-*")); len(left) > 0 {
 			middle++
 		}
 	}
@@ -127,7 +127,7 @@ func TestKilledWhileLoading(t *testing.T) {
 	}
 	third.start()
 	same(t, a, b, third)
-	if left, _ := filepath.Glob(filepath.Join(third.dir, "backup-*")); len(left) > 1 { // one may be under way
+	if left, _ := filepath.Glob(filepath.Join(third.dir, "unfinished-*")); len(left) > 1 { // one may be under way
 		t.Errorf("%q are left", left)
 	}
 	third.stop()
