@@ -192,7 +192,7 @@ func (h *Hooks) loadDocument(id string, text []byte) error {
 	if err == nil {
 		n := &entry{revision: d.Revision}
 		if n.e, err = webhook.Parse(d.Webhook, id); err == nil {
-			n.e.Resolve(h.secrets.of(id), func(string, error) { n.lost = true })
+			n.e.Resolve(h.secrets.of(id, d.Revision), func(string, error) { n.lost = true })
 			h.entries[id] = n
 			return nil
 		}

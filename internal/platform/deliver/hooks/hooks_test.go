@@ -28,14 +28,27 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 type site struct {
 	*Hooks
 	t       *testing.T
-	store   *journal.Memory
+	store   *refusing
 	log     *events.Log
 	secrets FileSecrets
 	filed   []*webhook.Endpoint
 }
 
+// refusing is a store that refuses documents while it is told to.
+type refusing struct {
+	*journal.Memory
+	documents bool
+}
+
+func (r *refusing) Put(values ...journal.Value) error {
+	if r.documents && strings.HasSuffix(values[0].Name, documentName) {
+		return errors.New("no leader")
+	}
+	return r.Memory.Put(values...)
+}
+
 func newSite(t *testing.T) *site {
-	s := &site{t: t, store: journal.NewMemory(), log: events.NewLog(10, 1<<20, "e"), secrets: FileSecrets(filepath.Join(t.TempDir(), "secrets"))}
+	s := &site{t: t, store: &refusing{Memory: journal.NewMemory()}, log: events.NewLog(10, 1<<20, "e"), secrets: FileSecrets(filepath.Join(t.TempDir(), "secrets"))}
 	s.open()
 	t.Cleanup(func() { s.close() })
 	return s
@@ -147,6 +160,53 @@ func TestSecretsComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	states("active  disabled by request")
+}
+
+// A change whose secrets are stored and whose document is not, as after a crash between the two,
+// leaves the webhook as it was: its address gets no secret of another one.
+func TestChangeIsWholeOrNone(t *testing.T) {
+	for _, c := range []struct{ before, change string }{
+		{`{"url":"https://a.example","secrets":["` + secret + `"],"headers":{"X":"1"}}`, `{"url":"https://b.example","secrets":[],"headers":{"X":"2"}}`},
+		{`{"url":"https://a.example","headers":{"X":"1","Y":"2"}}`, `{"headers":null}`},
+		{`{"url":"https://a.example/T/B/x","format":"slack"}`, `{"url":"https://a.example/T/B/y"}`},
+		{`{"url":"https://a.example"}`, `{"secrets":["` + secret + `"]}`},
+	} {
+		s := newSite(t)
+		s.put("ops", c.before)
+		s.put("ops", c.before) // its document is another one
+		patch := func(body string) error {
+			_, err := s.Patch(t.Context(), "ops", []byte(body), etag.Condition{})
+			return err
+		}
+		if err := patch(`{"sets":["depots"]}`); err != nil { // no secret is another one
+			t.Fatal(err)
+		}
+		want := s.entries["ops"]
+		same := func(when string) {
+			t.Helper()
+			s.again()
+			got := s.entries["ops"]
+			if string(got.e.JSON()) != string(want.e.JSON()) || !keptOf(got).equal(keptOf(want)) || got.lost {
+				t.Errorf("%s: got %s with %+v, want %s with %+v", when, got.e.JSON(), keptOf(got), want.e.JSON(), keptOf(want))
+			}
+		}
+		s.store.documents = true
+		for range 2 {
+			if err := patch(c.change); status(err) != 503 {
+				t.Errorf("%s: %v", c.change, err)
+			}
+		}
+		same("after " + c.change)
+		s.store.documents = false
+		if err := patch(c.change); err != nil {
+			t.Fatal(err)
+		}
+		want = s.entries["ops"]
+		if text, err := s.secrets.Load(); err != nil || strings.Contains(string(text), `"before"`) {
+			t.Errorf("former secrets are kept: %s, %v", text, err)
+		}
+		same("with " + c.change)
+	}
 }
 
 // Webhooks that cannot begin are none: figures, lists and the drain go on without them.

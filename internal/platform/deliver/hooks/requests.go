@@ -155,7 +155,8 @@ func (h *Hooks) put(ctx context.Context, e *webhook.Endpoint, c etag.Condition) 
 	if err != nil {
 		return nil, err
 	}
-	if err := h.secrets.put(e); err != nil {
+	both, err := h.secrets.put(n, old)
+	if err != nil {
 		return nil, err
 	}
 	if old == nil {
@@ -178,6 +179,11 @@ func (h *Hooks) put(ctx context.Context, e *webhook.Endpoint, c etag.Condition) 
 		}
 	}
 	h.entries[e.ID] = n
+	if both {
+		if err := h.secrets.settle(e.ID); err != nil { // the next change does it
+			h.o.Logger.Warn("the former secrets of a webhook are still kept", "webhook", e.ID, "error", err)
+		}
+	}
 	h.changed(ctx, Change{Action: "put", ID: e.ID})
 	shown := n.shown()
 	shown.Created, shown.Warnings = old == nil, h.warnings(e)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/webhook"
@@ -48,9 +49,11 @@ type secrets struct {
 
 // kept is what is kept of a webhook.
 type kept struct {
-	URL     string            `json:"url,omitempty"` // if it is hidden
-	Secrets []string          `json:"secrets,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
+	Revision string            `json:"revision,omitempty"` // of the document that it belongs to
+	Before   *kept             `json:"before,omitempty"`   // while it is not known which document is stored
+	URL      string            `json:"url,omitempty"`      // if it is hidden
+	Secrets  []string          `json:"secrets,omitempty"`
+	Headers  map[string]string `json:"headers,omitempty"`
 }
 
 // openSecrets reads the secrets, if there are any.
@@ -69,11 +72,39 @@ func openSecrets(store Secrets) (s secrets, err error) {
 	return s, nil
 }
 
-// of returns an endpoint with the secrets of a webhook, or nil if there are none.
-func (s *secrets) of(id string) *webhook.Endpoint {
+// keptOf returns what is kept of a webhook.
+func keptOf(n *entry) kept {
+	k := kept{Revision: n.revision, Headers: map[string]string{}}
+	if n.lost {
+		return k
+	}
+	if n.e.Shown().URL != n.e.URL {
+		k.URL = n.e.URL
+	}
+	for _, secret := range n.e.Secrets {
+		k.Secrets = append(k.Secrets, string(secret))
+	}
+	for name, value := range n.e.Headers {
+		k.Headers[name] = string(value)
+	}
+	return k
+}
+
+func (k kept) empty() bool { return k.URL == "" && len(k.Secrets) == 0 && len(k.Headers) == 0 }
+
+func (k kept) equal(other kept) bool {
+	return k.URL == other.URL && slices.Equal(k.Secrets, other.Secrets) && maps.Equal(k.Headers, other.Headers)
+}
+
+// of returns an endpoint with the secrets that a document of a webhook has: those of its revision,
+// or else the newest. It returns nil if there are none.
+func (s *secrets) of(id, revision string) *webhook.Endpoint {
 	k, ok := s.all[id]
 	if !ok {
 		return nil
+	}
+	if k.Before != nil && k.Revision != revision && k.Before.Revision == revision {
+		k = *k.Before
 	}
 	e := &webhook.Endpoint{URL: k.URL, Headers: map[string]config.Secret{}}
 	if k.URL != "" {
@@ -88,22 +119,32 @@ func (s *secrets) of(id string) *webhook.Endpoint {
 	return e
 }
 
-// put keeps the secrets of a webhook, durably.
-func (s *secrets) put(e *webhook.Endpoint) error {
-	k := kept{Headers: map[string]string{}}
-	if e.Shown().URL != e.URL {
-		k.URL = e.URL
+// put keeps the secrets of a webhook whose document will be stored, durably, beside those of the
+// document that it replaces, if there is one. It reports whether settle has to be called once the
+// document is stored.
+func (s *secrets) put(n, old *entry) (both bool, err error) {
+	k, all := keptOf(n), maps.Clone(s.all)
+	if had, ok := all[n.e.ID]; old != nil {
+		before := keptOf(old)
+		if had.Before == nil && k.equal(had) && k.equal(before) {
+			return false, nil
+		}
+		k.Before = &before
+	} else if !ok && k.empty() {
+		return false, nil
 	}
-	for _, secret := range e.Secrets {
-		k.Secrets = append(k.Secrets, string(secret))
-	}
-	for name, value := range e.Headers {
-		k.Headers[name] = string(value)
-	}
+	all[n.e.ID] = k
+	return k.Before != nil, s.replace(all)
+}
+
+// settle forgets the secrets of the document that another one has replaced.
+func (s *secrets) settle(id string) error {
 	all := maps.Clone(s.all)
-	all[e.ID] = k
-	if k.URL == "" && len(k.Secrets) == 0 && len(k.Headers) == 0 {
-		delete(all, e.ID)
+	k := all[id]
+	k.Before = nil
+	all[id] = k
+	if k.empty() {
+		delete(all, id)
 	}
 	return s.replace(all)
 }
