@@ -97,8 +97,8 @@ func tidy(dir string) (err error) {
 	return errors.Join(removeUnfinished(dir), finishExchange(dir))
 }
 
-// removeUnfinished removes what backups and restores of an earlier process have left. Other files,
-// such as backups that the operator keeps there, stay.
+// removeUnfinished removes what backups and restores of an earlier process have left, and nothing
+// that one works on. Other files, such as backups that the operator keeps there, stay.
 func removeUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -106,11 +106,43 @@ func removeUnfinished(dir string) error {
 	}
 	for _, e := range entries {
 		number, ours := strings.CutPrefix(e.Name(), unfinishedPrefix)
-		if ours && e.IsDir() && number != "" && strings.Trim(number, "0123456789") == "" {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		if !ours || !e.IsDir() || number == "" || strings.Trim(number, "0123456789") != "" {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		release, held := journal.Hold(path)
+		if errors.Is(held, journal.ErrLocked) {
+			continue
+		}
+		err = errors.Join(err, os.RemoveAll(path))
+		if held == nil {
+			err = errors.Join(err, release())
 		}
 	}
 	return err
+}
+
+// workDir makes a temporary directory within another one that may be a data directory: no start
+// there removes it before end does.
+func workDir(dir string) (work string, end func() error, err error) {
+	if work, err = os.MkdirTemp(dir, unfinishedPrefix); err != nil {
+		return "", nil, err
+	}
+	release, err := journal.Hold(work)
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(work))
+	}
+	return work, func() error { return errors.Join(release(), os.RemoveAll(work)) }, nil
+}
+
+// absent refuses what is there already.
+func absent(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return fmt.Errorf("%s is there already: move it away, or use another directory", path)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Restore makes a data directory of a backup, for a platform on its own, also of the backup of a
@@ -119,30 +151,42 @@ func removeUnfinished(dir string) error {
 // journal, and for a backup with secrets none of these. The error wraps ErrNoBackup if r is not a
 // whole backup; nothing is left then.
 func Restore(r io.Reader, dir string) (err error) {
-	to := JournalDir(dir)
-	if _, err := os.Stat(to); err == nil {
-		return fmt.Errorf("%s is there already: move it away, or restore into another directory", to)
-	} else if !errors.Is(err, os.ErrNotExist) {
+	if err := absent(JournalDir(dir)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	unfinished, err := os.MkdirTemp(dir, unfinishedPrefix)
+	unfinished, end, err := workDir(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
+	defer func() { err = errors.Join(err, end()) }()
 	if err := unpack(r, unfinished, func(*journal.Disk) error { return nil }); err != nil {
 		return err
 	}
 	if err := change(unfinished, beginAnew); err != nil {
 		return err
 	}
-	if err := restoreSecrets(unfinished, dir); err != nil {
+	return moveIn(unfinished, secretsDir(unfinished), dir)
+}
+
+// moveIn makes the journal of a work directory that of a data directory, which has none, durably,
+// and so the secrets of another directory.
+func moveIn(work, secrets, dir string) error {
+	if err := absent(JournalDir(dir)); err != nil { // a platform has begun there meanwhile
 		return err
 	}
-	return errors.Join(os.Rename(JournalDir(unfinished), to), deliver.SyncDir(dir))
+	text, err := hooks.FileSecrets(secrets).Load()
+	if err == nil && text != nil {
+		if err = absent(filepath.Join(secretsDir(dir), hooks.SecretsFile)); err == nil {
+			err = hooks.FileSecrets(secretsDir(dir)).Save(text)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(JournalDir(work), JournalDir(dir)), deliver.SyncDir(dir))
 }
 
 // beginAnew makes a restored journal that of a platform on its own, whose clients may know events
@@ -187,22 +231,6 @@ func unpack(r io.Reader, dir string, f func(*journal.Disk) error) error {
 		return fmt.Errorf("%w: %w", ErrNoBackup, err)
 	}
 	return nil
-}
-
-// restoreSecrets moves the secrets of a backup into a data directory, if it has any.
-func restoreSecrets(unfinished, dir string) error {
-	from := filepath.Join(secretsDir(unfinished), hooks.SecretsFile)
-	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	to := filepath.Join(secretsDir(dir), hooks.SecretsFile)
-	if _, err := os.Stat(to); err == nil {
-		return fmt.Errorf("%s is there already: move it away, or restore into another directory", to)
-	}
-	if err := os.MkdirAll(secretsDir(dir), 0o700); err != nil {
-		return err
-	}
-	return os.Rename(from, to)
 }
 
 // extract writes the files of a backup into the directories of their names, durably.

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"paddock/internal/platform/cluster"
-	"paddock/internal/platform/deliver"
-	"paddock/internal/platform/deliver/hooks"
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/streamlog"
 )
@@ -128,9 +126,7 @@ func stateless(ctx context.Context, log *streamlog.Log) error {
 // which stays as it is. Other nodes may have had more events: so cursors and ids are as after
 // [Restore]. The directory to must have no journal.
 func Detach(dir, to string) (err error) {
-	if _, err := os.Stat(JournalDir(to)); err == nil {
-		return fmt.Errorf("%s is there already: move it away, or use another directory", JournalDir(to))
-	} else if !errors.Is(err, os.ErrNotExist) {
+	if err := absent(JournalDir(to)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
@@ -150,14 +146,7 @@ func Detach(dir, to string) (err error) {
 		}); err != nil {
 			return err
 		}
-		secrets, err := hooks.FileSecrets(secretsDir(dir)).Load()
-		if err == nil && secrets != nil {
-			err = hooks.FileSecrets(secretsDir(to)).Save(secrets)
-		}
-		if err != nil {
-			return err
-		}
-		return errors.Join(os.Rename(JournalDir(work), JournalDir(to)), deliver.SyncDir(to))
+		return moveIn(work, secretsDir(dir), to)
 	})
 }
 
@@ -172,11 +161,11 @@ func withCopy(dir, beside string, f func(work string) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	work, err := os.MkdirTemp(beside, unfinishedPrefix)
+	work, end, err := workDir(beside)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	defer func() { err = errors.Join(err, end()) }()
 	if err := journal.Copy(JournalDir(dir), JournalDir(work)); err != nil {
 		return err
 	}

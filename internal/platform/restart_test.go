@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -122,6 +123,36 @@ func TestASecondProcessLeavesTheFirst(t *testing.T) {
 	}
 	r.stop()
 }
+
+// A platform that starts in a directory into which a restore is going on runs there, and the
+// restore leaves nothing.
+func TestStartDuringARestore(t *testing.T) {
+	r := startHooks(t, t.TempDir(), nil)
+	r.hook("ops", newInbox(t, nil), "")
+	backup := r.backup("?secrets=1")
+	r.stop()
+
+	dir, half := t.TempDir(), len(backup)/2
+	begin := readerFunc(func([]byte) (int, error) {
+		r = startHooks(t, dir, nil)
+		return 0, io.EOF
+	})
+	err := platform.Restore(io.MultiReader(strings.NewReader(backup[:half]), begin, strings.NewReader(backup[half:])), dir)
+	if want := platform.JournalDir(dir) + " is there already"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	r.pairs("v", 1)
+	r.stop()
+	for _, name := range []string{"secrets/webhooks.json", "unfinished-*"} {
+		if left, _ := filepath.Glob(filepath.Join(dir, name)); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // A platform that is started again knows its objects, its sets with their generations, and its
 // events, whose cursors stay valid. It goes on as if it had not been stopped.
