@@ -17,6 +17,7 @@ type Status struct {
 	At        time.Time       `json:"t"`
 	Name      string          `json:"name"`
 	Node      string          `json:"node"`      // that answers
+	Process   string          `json:"process"`   // of it
 	Connected bool            `json:"connected"` // to the servers; if not, the other fields are old
 	Leader    string          `json:"leader"`    // node; "": there is none
 	Term      uint64          `json:"term"`
@@ -67,7 +68,7 @@ func (n *Node) Status(ctx context.Context, f *Forwarder) *Status {
 // known returns what the node has heard of.
 func (n *Node) known() *Status {
 	s := &Status{
-		At: time.Now().UTC().Truncate(time.Millisecond), Name: n.o.Cluster, Node: n.o.Name,
+		At: time.Now().UTC().Truncate(time.Millisecond), Name: n.o.Cluster, Node: n.o.Name, Process: n.id,
 		Connected: n.o.Conn.IsConnected(), Nodes: n.nodes(), Term: n.Term(),
 		Counters: Counters{AppendRetries: map[string]uint64{}, Refused: map[string]uint64{}},
 	}
@@ -87,7 +88,7 @@ func (s *Status) addLog(ctx context.Context, log *streamlog.Log) {
 // Self returns the node that answers; nil before its first beat has come back.
 func (s *Status) Self() *NodeStatus {
 	for i := range s.Nodes {
-		if s.Nodes[i].Name == s.Node && s.Nodes[i].Alive {
+		if s.Nodes[i].Process == s.Process && s.Nodes[i].Alive {
 			return &s.Nodes[i]
 		}
 	}

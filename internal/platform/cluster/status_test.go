@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -31,6 +32,20 @@ func TestLag(t *testing.T) {
 	}
 	if n, age := s.lag(100, now.Add(time.Hour)); n != 0 || age != 0 {
 		t.Errorf("an old head: %d, %v", n, age)
+	}
+}
+
+// Of two nodes of one name a node finds itself, so that its metrics are its own.
+func TestSelf(t *testing.T) {
+	n := &Node{id: "p2", o: Options{Conn: &nats.Conn{}, Name: "host"}, election: newElection("p2"), role: Follower, journal: &Journal{}}
+	n.applied.Store(&Place{Sequence: 7})
+	n.hear(&nats.Msg{Data: []byte(`{"id":"p1","node":"host","role":"leader","applied":9}`)})
+	if self := n.known().Self(); self != nil {
+		t.Errorf("before its first beat: %+v", self)
+	}
+	n.hear(&nats.Msg{Data: []byte(`{"id":"p2","node":"host","role":"follower","applied":7}`)})
+	if self := n.known().Self(); self == nil || self.Process != "p2" || self.Applied != 7 {
+		t.Errorf("%+v", self)
 	}
 }
 
