@@ -90,10 +90,12 @@ func (s *source) takeLines(ctx context.Context, chunk []byte) error {
 	}
 	bodies, _, _ := s.encode(batch) // positions without a time may be missing: they would be wrong later
 	for {
-		if err := s.append(bodies); err == nil || ctx.Err() != nil {
-			return err
+		if _, err := s.spool.Offer(bodies...); err == nil {
+			s.accepted.Add(uint64(len(bodies)))
+			return nil
 		}
 		if err := lifecycle.Sleep(ctx, fullRetry); err != nil {
+			s.refused.Add(uint64(len(bodies))) // they are lost
 			return err
 		}
 	}

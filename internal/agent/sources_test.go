@@ -192,3 +192,32 @@ func TestClockIsNotSet(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Lines that wait for room in the buffer are not refused, however often they are offered to it.
+func TestWaitingLinesAreNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		buffer, err := spool.Open(spool.Options{Dir: t.TempDir(), MaxBytes: spool.MinBytes, Refuse: true})
+		must(t, err)
+		defer buffer.Close()
+		for err == nil {
+			_, err = buffer.Append(make([]byte, 10_000))
+		}
+		s := &source{spool: buffer, object: "v", now: time.Now}
+		refused := func() [2]uint64 { return [2]uint64{s.refused.Load(), buffer.Stats().Refused} }
+		before := refused()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		line := `{"lon":1,"lat":2,"props":{"x":"` + strings.Repeat("x", 10_000) + `"}}`
+		ended := make(chan error, 1)
+		go func() { ended <- s.readLines(ctx, strings.NewReader(line)) }()
+		time.Sleep(10 * fullRetry)
+		if now := refused(); now != before {
+			t.Errorf("refused %d, before %d", now, before)
+		}
+		must(t, buffer.Ack(buffer.Last()))
+		must(t, <-ended)
+		if s.accepted.Load() != 1 {
+			t.Errorf("accepted %d", s.accepted.Load())
+		}
+	})
+}

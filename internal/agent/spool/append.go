@@ -18,6 +18,18 @@ type group struct {
 // last is the number of the last record of their group. The bodies are borrowed until Append
 // returns. The error is ErrFull, ErrTooLarge, ErrClosed, or an error of the disk.
 func (s *Spool) Append(bodies ...[]byte) (last uint64, err error) {
+	last, err = s.Offer(bodies...)
+	if errors.Is(err, ErrFull) || errors.Is(err, ErrTooLarge) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stats.Refused += uint64(len(bodies))
+	}
+	return last, err
+}
+
+// Offer is Append for records that are offered until they are taken: that there is no room for them
+// is not counted.
+func (s *Spool) Offer(bodies ...[]byte) (last uint64, err error) {
 	size, err := sizeOf(bodies)
 	if err != nil || len(bodies) == 0 {
 		return 0, err
@@ -28,7 +40,6 @@ func (s *Spool) Append(bodies ...[]byte) (last uint64, err error) {
 		return 0, ErrClosed
 	}
 	if err := s.makeRoom(size); err != nil {
-		s.stats.Refused += uint64(len(bodies))
 		return 0, err
 	}
 	g := s.gathering
