@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/textproto"
 	"slices"
@@ -272,7 +273,11 @@ func list(rules *ruleapi.Rules, data []byte, most int) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) > 0 {
 		dec := json.NewDecoder(bytes.NewReader(data))
 		dec.DisallowUnknownFields()
-		if err := dec.Decode(&q); err != nil {
+		err := dec.Decode(&q)
+		if _, behind := dec.Token(); err == nil && !errors.Is(behind, io.EOF) {
+			err = errors.New("something follows the JSON")
+		}
+		if err != nil {
 			return nil, statusError{http.StatusBadRequest, fmt.Sprintf("body: %v: use set, after and limit", err)}
 		}
 	}

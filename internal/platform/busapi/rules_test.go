@@ -148,6 +148,7 @@ func TestRules(t *testing.T) {
 	}
 	k.expect(`400 body: id: "y" is not the id of the request, "x"`, "paddock.rules.put.x", `{"id":"y","set":"one"}`)
 	k.expect(`400 body: json: unknown field "limits": use set, after and limit`, "paddock.rules.list", `{"limits":1}`)
+	k.expect(`400 body: something follows the JSON: use set, after and limit`, "paddock.rules.list", `{"limit":1}{"limit":2}`)
 	k.expect(`400 body: limit 0 is not a number from 1 to 10000`, "paddock.rules.list", `{"limit":0}`)
 	if m := k.ask("paddock.rules.put.x", `{"set":"one","object":"x"}`); m.Header.Get("Nats-Service-Error-Code") != "400" || !strings.Contains(string(m.Data), "objects") {
 		t.Errorf("%v %s", m.Header, m.Data)
@@ -160,7 +161,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	k.expect(`404 no rule "silent"; GET /v1/rules lists them`, "paddock.rules.get.silent", "")
-	if all, refused := k.door.Requests(); all != 30 || refused != 17 {
+	if all, refused := k.door.Requests(); all != 31 || refused != 18 {
 		t.Errorf("%d requests, %d refused", all, refused)
 	}
 	if err := k.close(t.Context()); err != nil {

@@ -48,6 +48,9 @@ func decodeJSON(body []byte, to any) error {
 	if err := dec.Decode(to); err != nil {
 		return fail(http.StatusBadRequest, "body: %v", err)
 	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return fail(http.StatusBadRequest, "body: something follows the JSON")
+	}
 	return nil
 }
 

@@ -131,4 +131,5 @@ func TestQR(t *testing.T) {
 	tw.problem(tw.post("/v1/qr", `{"text":""}`), 400, "body: text: want 1 to 1024 bytes, not 0")
 	tw.problem(tw.post("/v1/qr", `{"text":"`+strings.Repeat("x", 1025)+`"}`), 400, "body: text: want 1 to 1024 bytes, not 1025")
 	tw.problem(tw.post("/v1/qr", `{"url":"x"}`), 400, `body: json: unknown field "url"`)
+	tw.problem(tw.post("/v1/qr", `{"text":"x"} {"text":"y"}`), 400, "body: something follows the JSON")
 }

@@ -82,7 +82,7 @@ func TestPatch(t *testing.T) {
 	if faults != nil || string(e.Secrets[0]) != secretB || string(e.Secrets[1]) != secretA || len(e.Headers) != 1 || e.Headers["B"] != "2" || e.Sets[0] != "x" || e.MaxBatch != 7 {
 		t.Errorf("%v, %q, %q", faults, e.Secrets, e.Headers)
 	}
-	for _, patch := range []string{`[]`, `null`, `{`} {
+	for _, patch := range []string{`[]`, `null`, `{`, `{"enabled":false} {"enabled":true}`} {
 		if _, err := old.Patch([]byte(patch)); err == nil {
 			t.Errorf("%s was taken", patch)
 		}

@@ -220,7 +220,9 @@ func TestPaths(t *testing.T) {
 		`{"dev":{"id":"a"},"gps":[{"lat":"north","lng":1}]}`: `a lat: "north" is not a number`,
 		`{"gps":[{"lat":1,"lng":1}]}`:                        ` id: nothing at "dev.id"`,
 		`{`:                                                  "error: body: malformed JSON: unexpected EOF",
-		`[]`:                                                 "nothing",
+		`{"dev":{"id":"a"},"gps":[{"lat":1,"lng":1}]} {}`:    "error: body: something follows the JSON: put positions into a list",
+		`[] ]`: "error: body: something follows the JSON: put positions into a list",
+		`[]`:   "nothing",
 	} {
 		if got := outcome(p.Decode([]byte(body), "")); got != want {
 			t.Errorf("%s: %s, want %s", body, got, want)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,9 @@ func (p *Paths) Decode(body []byte, topic string) (r Result, err error) {
 	var v any
 	if err := dec.Decode(&v); err != nil {
 		return r, fmt.Errorf("body: malformed JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return r, errors.New("body: something follows the JSON: put positions into a list")
 	}
 	if list, ok := v.([]any); ok {
 		for _, one := range list {
