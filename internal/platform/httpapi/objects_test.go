@@ -60,6 +60,15 @@ func TestPagesOfObjectsInManyFences(t *testing.T) {
 	}
 }
 
+// Names may have any character: no two objects have one place in the pages.
+func TestPagesOfNamesWithZeros(t *testing.T) {
+	tw := newTown(t, options{})
+	tw.expect(tw.post("/v1/positions", `[{"fleet":"f","id":"\u0000g","lon":1,"lat":1},{"fleet":"f\u0000","id":"g","lon":1,"lat":1},{"fleet":"f\u0001","id":"g","lon":1,"lat":1}]`), 200, "")
+	if got := tw.everyObject(url.Values{"limit": {"1"}}); len(got) != 3 {
+		t.Errorf("%q", namesOf(got))
+	}
+}
+
 // TestObjectsOfAnArea holds that the pages of an area are what a look at every object finds, over
 // the antimeridian and at the poles too.
 func TestObjectsOfAnArea(t *testing.T) {

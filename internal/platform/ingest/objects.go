@@ -107,8 +107,10 @@ func (q *Query) selects(fleet, id string) bool {
 		(q.After == "" || ObjectKey(fleet, id) > q.After) && (q.until == "" || ObjectKey(fleet, id) <= q.until)
 }
 
-// ObjectKey orders objects in lists by fleet, then id.
-func ObjectKey(fleet, id string) string { return fleet + "\x00" + id }
+// ObjectKey orders objects in lists by fleet, then id. No two objects have one key.
+func ObjectKey(fleet, id string) string {
+	return strings.ReplaceAll(fleet, "\x00", "\x00\x02") + "\x00\x01" + id
+}
 
 // Dots appends a dot for each object. A handle stands for its object until the object is removed;
 // Names returns the objects of handles.
