@@ -39,13 +39,21 @@ func (l *Lookup) Near(p geometry.Point, metres float64, nearest int) error {
 		for _, n := range near {
 			found = append(found, nearFence{i, n})
 		}
+		if nearest == 0 && len(found) > maxNear {
+			return fail(TooLarge, "more than %d fences within %v m: ask for a smaller distance, one set, or the nearest ones", maxNear, metres)
+		}
+		if len(found) >= most {
+			found = nearestOf(found)[:most]
+			metres = found[most-1].away() // further ones are in no answer
+		}
 	}
-	// The fences of one set are in their order already.
+	return l.nearFences(nearestOf(found))
+}
+
+// nearestOf sorts fences by distance. Those of one set are in their order already.
+func nearestOf(found []nearFence) []nearFence {
 	slices.SortStableFunc(found, func(a, b nearFence) int { return cmp.Compare(a.away(), b.away()) })
-	if nearest == 0 && len(found) > maxNear {
-		return fail(TooLarge, "more than %d fences within %v m: ask for a smaller distance, one set, or the nearest ones", maxNear, metres)
-	}
-	return l.nearFences(found[:min(len(found), most)])
+	return found
 }
 
 func (l *Lookup) nearFences(found []nearFence) error {
