@@ -215,7 +215,7 @@ func (b *bridge) answerIn(nc *nats.Conn, m *nats.Msg) {
 }
 
 func (b *bridge) publish(m *nats.Msg, subject string, h nats.Header) {
-	header := block(h)
+	header := block(h, m.Data)
 	err := b.pubs.Publish(subject, b.replies.wrap(in, m.Reply), header, m.Data)
 	switch {
 	case err == nil:

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,39 @@ func TestListedSubjectsPass(t *testing.T) {
 	}
 	if s := here.state(0); s.In.Messages != 2 || s.Out.Messages != 2 || s.Connects != 1 || s.URL != there.url() {
 		t.Errorf("state %+v", s)
+	}
+}
+
+// A status of the other server, such as JetStream's to a consumer, is one here: clients look for it
+// behind the version alone.
+func TestStatusesComeIn(t *testing.T) {
+	here, there := newSite(t), newSite(t)
+	here.bridge(there, []string{"in"}, nil)
+	subs, pubs := here.server.Local("subs"), there.server.Local("pubs")
+	headers := make(chan string, 3)
+	_, err := subs.Subscribe("in", "", func(msgs []bus.Msg) {
+		for _, m := range msgs {
+			headers <- string(m.Header)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := "Paddock-Bridge: " + there.server.ID() + "\r\n"
+	for _, c := range []struct{ header, data, want string }{
+		{"NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: 1\r\n\r\n", "", "NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: 1\r\n" + mark + "\r\n"},
+		{"NATS/1.0 100\r\n\r\n", "", "NATS/1.0 100\r\n" + mark + "\r\n"},
+		{"NATS/1.0\r\nStatus: 404\r\n\r\n", "a report", "NATS/1.0\r\n" + mark + "Status: 404\r\n\r\n"},
+	} {
+		if err := pubs.Publish("in", "", []byte(c.header), []byte(c.data)); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-headers; got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+	if err := errors.Join(subs.Close(), pubs.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -63,10 +63,23 @@ func stamp(h nats.Header, ids string) nats.Header {
 	return h
 }
 
-// block returns the headers in the protocol's form.
-func block(h nats.Header) []byte {
-	b := []byte("NATS/1.0\r\n")
+// block returns the headers of a message in the protocol's form. The library has a status as two
+// headers; a message without data that has these had it behind the version.
+func block(h nats.Header, data []byte) []byte {
+	b := []byte("NATS/1.0")
+	status := h["Status"]
+	inline := len(data) == 0 && len(status) == 1 && len(status[0]) == 3
+	if inline {
+		b = append(append(b, ' '), status[0]...)
+		for _, text := range h["Description"] {
+			b = append(append(b, ' '), text...)
+		}
+	}
+	b = append(b, "\r\n"...)
 	for _, key := range slices.Sorted(maps.Keys(h)) {
+		if inline && (key == "Status" || key == "Description") {
+			continue
+		}
 		for _, value := range h[key] {
 			b = append(append(append(append(b, key...), ": "...), value...), "\r\n"...)
 		}
