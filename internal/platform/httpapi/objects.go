@@ -86,6 +86,8 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 	}
 	query.After = string(after)
 	found, more := a.cfg.Pipeline.Objects(query)
+	l := a.memory.Lease()
+	defer l.Release()
 	page, g := objectPage{Objects: []objectJSON{}}, keyring.From(r.Context())
 	size := 0
 	for i := range found {
@@ -95,7 +97,11 @@ func (a *API) getObjects(w http.ResponseWriter, r *http.Request) error {
 			j.Distance = &metres
 		}
 		page.Objects = append(page.Objects, j)
-		if size += len(o.Props) + visitBytes*(len(j.Fences)+len(j.Pending)); (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
+		size += len(o.Props) + visitBytes*(len(j.Fences)+len(j.Pending))
+		if err := hold(l, int64(len(page.Objects)*pastBytes+4*size)); err != nil {
+			return err
+		}
+		if (more || i+1 < len(found)) && (i+1 == len(found) || size > maxPageProps) {
 			page.Next = base64.RawURLEncoding.EncodeToString([]byte(ingest.ObjectKey(o.Fleet, o.ID)))
 			break
 		}

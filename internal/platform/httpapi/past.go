@@ -286,6 +286,15 @@ func (a *API) getVisits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	l := a.memory.Lease()
+	defer l.Release()
+	names := 0
+	for i := range found {
+		names += len(found[i].Set) + len(found[i].Fence) + 2*(len(found[i].Fleet)+len(found[i].Object.ID)) // in the id too
+	}
+	if err := hold(l, int64(len(found)*pastBytes+4*names)); err != nil {
+		return err
+	}
 	return writeVisits(w, format, found, base64.RawURLEncoding.EncodeToString([]byte(next)))
 }
 

@@ -108,3 +108,31 @@ func TestThePastSharesABound(t *testing.T) {
 		t.Errorf("%d bytes are still held", used)
 	}
 }
+
+// Lists of objects and of visits share the memory of large requests too.
+func TestListsShareABound(t *testing.T) {
+	const n = 600
+	var positions []track.Position
+	var body []byte
+	for i := range n {
+		id := fmt.Sprintf("v%03d", i)
+		positions = append(positions, track.Position{Fleet: "default", ID: id, Lon: 5, Lat: 5})
+		body = fmt.Appendf(body, `{"id":%q,"lon":5,"lat":5}`+"\n", id)
+	}
+	h := pastOf(t, positions)
+	tw := newTown(t, options{config: func(c *Config) { c.History, c.MaxBody = h, 64<<10 }})
+	tw.expect(tw.post("/v1/positions", string(body)), 200, "")
+	others := tw.api.memory.Lease()
+	for size := int64(4 * 64 << 10); !others.Hold(size); size -= 1024 {
+	}
+	for _, path := range []string{"/v1/visits", "/v1/visits?format=csv", "/v1/objects?limit=1000"} {
+		tw.problem(tw.get(path), 503, "too many large requests at once: send it again later, or in smaller parts")
+	}
+	for _, path := range []string{"/v1/visits?limit=20", "/v1/objects?limit=20"} {
+		tw.expect(tw.get(path), 200, "")
+	}
+	others.Release()
+	if used := tw.api.memory.Used(); used != 0 {
+		t.Errorf("%d bytes are still held", used)
+	}
+}
