@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"time"
 
 	"paddock/wire"
@@ -14,11 +15,12 @@ import (
 // watchEvery is how often it is looked whether the file has changed.
 const watchEvery = time.Second
 
-// watch reads the settings again when their file has changed, or on a signal.
+// watch reads the settings again when their file has changed, or on a signal, and disconnects the
+// clients whose listings expire.
 func (r *Role) watch(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	for {
+	for looked := time.Now(); ; {
 		asked := false
 		select {
 		case <-ctx.Done():
@@ -31,6 +33,11 @@ func (r *Role) watch(ctx context.Context) error {
 			r.seen = now
 			r.reload(asked)
 		}
+		now := time.Now()
+		if slices.ContainsFunc(r.taken.Clients, func(p Peer) bool { return p.expired() && looked.Before(p.Expires) }) {
+			r.log.Info("the listings of clients have expired", "sent_away", r.sendAway())
+		}
+		looked = now
 		if asked && r.options.Reloaded != nil {
 			r.options.Reloaded()
 		}
@@ -78,14 +85,19 @@ func (r *Role) reload(asked bool) {
 	}
 	r.taken = settings
 	r.roster.Replace(settings.Clients)
-	gone := 0
+	r.log.Info("settings read again", "clients", len(settings.Clients), "sent_away", r.sendAway())
+}
+
+// sendAway disconnects the clients that the present list would not admit, and returns the number of
+// their connections.
+func (r *Role) sendAway() (gone int) {
 	for c := range r.conns() {
 		if Identify(c) != "" && !r.roster.Holds(c) {
 			c.Abort(wire.PermissionDenied)
 			gone++
 		}
 	}
-	r.log.Info("settings read again", "clients", len(settings.Clients), "sent_away", gone)
+	return gone
 }
 
 // Latest returns the settings of a role that takes the place of this one, which has ended: those of

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"paddock/internal/process/keyid"
 	"paddock/wire"
 )
 
@@ -60,6 +64,38 @@ func TestChangedBeforeRun(t *testing.T) {
 		write("tunnel: {clients: []}\n")
 		if err := r.watch(ctx); err != nil || !read {
 			t.Errorf("read again: %t, %v", read, err)
+		}
+	})
+}
+
+// A client whose listing expires while it is connected is disconnected, so that others can have its
+// names.
+func TestExpiredClientsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clients := []Peer{{Name: "past", ID: keyid.ID{1}, Expires: time.Now().Add(watchEvery + 1)}, {Name: "stays", ID: keyid.ID{2}}}
+		r := NewRole(ServerOptions{Settings: &Settings{Clients: clients}, Logger: slog.New(slog.DiscardHandler)})
+		var conns []*wire.Conn
+		for i := range clients {
+			near, far := net.Pipe()
+			defer far.Close()
+			c, err := wire.AcceptConn(near, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.SetIdentity(member{clients[i].Name, clients[i].proof()})
+			conns = append(conns, c)
+		}
+		r.conns = func() iter.Seq[*wire.Conn] { return slices.Values(conns) }
+		ctx, cancel := context.WithTimeout(t.Context(), 2*watchEvery+1)
+		defer cancel()
+		if err := r.watch(ctx); err != nil {
+			t.Error(err)
+		}
+		for i, gone := range []bool{true, false} {
+			if (conns[i].Err() != nil) != gone {
+				t.Errorf("%s: %v", clients[i].Name, conns[i].Err())
+			}
 		}
 	})
 }
