@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,7 @@ func Private(path string) (net.Listener, error) {
 	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: beside, Net: "unix"})
+	ln, err := bindPrivate(beside)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +54,16 @@ func Private(path string) (net.Listener, error) {
 		return nil, err
 	}
 	return &privateListener{ln, path, file}, nil
+}
+
+// bindPrivate makes the socket.
+func bindPrivate(path string) (*net.UnixListener, error) {
+	how := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return c.Control(restrict) }}
+	ln, err := how.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return ln.(*net.UnixListener), nil
 }
 
 // checkStale returns nil if path can be used.
