@@ -153,15 +153,14 @@ func first(r geometry.Ring) *geometry.Point {
 	return &geometry.Point{Lon: r[0].Lon, Lat: r[0].Lat}
 }
 
-// longEdge gives the beginning of the first edge that spans over half the world.
+// longEdge gives the beginning of the first edge that spans over half the world. One along a pole
+// is as it should be: so a ring around the pole is closed.
 func longEdge(r geometry.Ring) (geometry.Point, bool) {
-	for i := 1; i < len(r); i++ {
-		if math.Abs(r[i].Lon-r[i-1].Lon) > 180 {
-			return r[i-1], true
+	for i, from := range r {
+		to := r[(i+1)%len(r)]
+		if math.Abs(to.Lon-from.Lon) > 180 && (from.Lat != to.Lat || math.Abs(to.Lat) != 90) {
+			return from, true
 		}
-	}
-	if n := len(r); n > 0 && math.Abs(r[0].Lon-r[n-1].Lon) > 180 {
-		return r[n-1], true
 	}
 	return geometry.Point{}, false
 }
