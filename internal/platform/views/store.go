@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 
 	"paddock/fence"
 	"paddock/fence/geometry"
@@ -38,6 +39,16 @@ var ErrView = errors.New("views: not a stored view")
 type hash [sha256.Size]byte
 
 func (h hash) name() string { return prefix + hex.EncodeToString(h[:]) }
+
+// hashOf returns the hash in the name of a document.
+func hashOf(name string) (h hash, ok bool) {
+	text, ok := strings.CutPrefix(name, prefix)
+	if !ok || len(text) != 2*len(h) {
+		return h, false
+	}
+	_, err := hex.Decode(h[:], []byte(text))
+	return h, err == nil
+}
 
 // Options configure Open.
 type Options struct {
@@ -100,8 +111,7 @@ func Open(o Options) (*Views, error) {
 	}
 	found := liveView{}
 	for _, name := range names {
-		var h hash
-		if n, err := hex.Decode(h[:], []byte(name[len(prefix):])); err == nil && n == len(h) {
+		if h, ok := hashOf(name); ok {
 			s.known[h]++
 			found.docs = append(found.docs, h)
 		}
@@ -135,14 +145,24 @@ func (s *store) add(doc []byte, docs *[]hash) (hash, error) {
 	return h, s.save()
 }
 
-// save writes the added documents.
+// save writes the added documents. What is refused is added again with the next view that has it.
 func (s *store) save() error {
 	values := s.unsaved
 	s.unsaved, s.size = nil, 0
 	if len(values) == 0 {
 		return nil
 	}
-	return s.log.Put(values...)
+	err := s.log.Put(values...)
+	if err == nil {
+		return nil
+	}
+	for _, v := range values {
+		h, _ := hashOf(v.Name)
+		if delete(s.shared, h); s.known[h] == 0 {
+			delete(s.known, h)
+		}
+	}
+	return err
 }
 
 // put stores a view, and returns its id.

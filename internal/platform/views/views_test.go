@@ -215,6 +215,53 @@ func TestStoredViews(t *testing.T) {
 	}
 }
 
+// refusing is a journal that stores nothing while it is told to.
+type refusing struct {
+	*journal.Memory
+	puts bool
+}
+
+func (r *refusing) Put(values ...journal.Value) error {
+	if r.puts {
+		return errors.New("no leader")
+	}
+	return r.Memory.Put(values...)
+}
+
+// What was refused is stored with the next view that has it.
+func TestRefusedViews(t *testing.T) {
+	for _, replicated := range []bool{false, true} {
+		catalog, log := &fence.Catalog{}, &refusing{Memory: journal.NewMemory()}
+		views, err := Open(Options{Catalog: catalog, Journal: log, Replicated: replicated})
+		if err == nil {
+			err = views.Adopt(nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		addSet(t, catalog, "a", square("x", 0))
+		log.puts = true
+		if err := views.Stage(); err == nil {
+			t.Error("nothing is refused")
+		}
+		log.puts = false
+		for n := range 2 {
+			if err := views.Stage(); err != nil {
+				t.Fatal(err)
+			}
+			view, id := views.View()
+			got, err := open(t, &fence.Catalog{}, log.Clone()).Decode(id)
+			if err != nil {
+				t.Fatalf("replicated %v: %v", replicated, err)
+			}
+			if content(got) != content(view) {
+				t.Errorf("replicated %v: %s", replicated, differs(content(got), content(view)))
+			}
+			addSet(t, catalog, fmt.Sprint("b", n), square("y", 0))
+		}
+	}
+}
+
 // A document that is damaged, missing or cut off is refused.
 func TestDamagedViews(t *testing.T) {
 	catalog, log := &fence.Catalog{}, journal.NewMemory()
