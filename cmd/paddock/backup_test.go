@@ -24,9 +24,7 @@ func TestBackup(t *testing.T) {
 		round, end := context.WithCancel(ctx)
 		enough := p.sent.Load() + 20
 		before := p.load(round, 2)
-		for p.sent.Load() < enough {
-			p.send(t, http.MethodGet, "healthz", "")
-		}
+		until(round, t, "few positions are sent", func() error { return p.hasSent(enough) })
 		end()
 		acknowledged := before()
 

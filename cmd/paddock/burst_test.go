@@ -97,7 +97,7 @@ func TestBursts(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), burstTimeout)
 			defer cancel()
-			p := &burst{upProcess: startUpFor(t, burstTimeout, "up", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"), t: t, ctx: ctx}
+			p := &burst{upProcess: startUpAs(t, programFor(t, burstTimeout, "up", "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")), t: t, ctx: ctx}
 			b.run(t, p)
 		})
 	}

@@ -39,10 +39,10 @@ func TestSendRetries(t *testing.T) {
 		case 2:
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, `{"detail":"too many objects"}`, http.StatusTooManyRequests)
-		case 3:
+		case 4: // the second batch
 			_, _ = io.Copy(io.Discard, r.Body)
 			panic(http.ErrAbortHandler)
-		case 4: // a platform that is stopped after 400 positions
+		case 5: // a platform that is stopped after 400 positions
 			body, _ := io.ReadAll(r.Body)
 			lines := strings.SplitAfter(string(body), "\n")
 			status, answer, err := p.try(r.Context(), http.MethodPost, "v1/positions", strings.Join(lines[:400], ""))

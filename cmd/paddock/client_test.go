@@ -21,6 +21,7 @@ func TestClientScripts(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	path := plainFirst(t)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +33,7 @@ func TestClientScripts(t *testing.T) {
 				Cmds:                map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse, "code": exitCode},
 				Setup: func(e *testscript.Env) error {
 					e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
-					e.Setenv("GORACE", os.Getenv("GORACE")) // of leakChecked
+					e.Setenv("PATH", path)
 					e.Setenv("PLATFORM", strings.TrimSuffix(p.url, "/"))
 					return nil
 				},
@@ -204,7 +205,7 @@ func TestCommandLineGuide(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir = g.dir
-		cmd.Env = append(os.Environ(), "HOME="+g.dir, "XDG_CONFIG_HOME="+g.dir+"/.config", "PADDOCK_CONTEXT=here")
+		cmd.Env = append(os.Environ(), "HOME="+g.dir, "XDG_CONFIG_HOME="+g.dir+"/.config", "PADDOCK_CONTEXT=here", "PATH="+plainFirst(t))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}

@@ -294,8 +294,8 @@ func TestADay(t *testing.T) {
 	d := newDay(t)
 	limit := upTestTimeout + d.length/12 // two hours for a whole day
 	start := func(data string) *upProcess {
-		return startUpFor(t, limit, "up", "--data", data, "--initial", "enter",
-			"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
+		return startUpAs(t, programFor(t, limit, "up", "--data", data, "--initial", "enter",
+			"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"))
 	}
 	begun := time.Now()
 	lap := func(what string) {

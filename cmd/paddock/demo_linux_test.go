@@ -28,6 +28,7 @@ func TestDemoOpensTheBrowser(t *testing.T) {
 		{"switched off", ":9", []string{"--no-open"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			pages := filepath.Join(dir, "pages")
 			if err := unix.Mkfifo(pages, 0o600); err != nil {

@@ -11,7 +11,7 @@ import (
 // TestDocsProcess runs `paddock docs` as its users do: a page, the search, and a SIGTERM.
 func TestDocsProcess(t *testing.T) {
 	t.Parallel()
-	p := startServing(t, program(t, "docs", "--log-format", "json"))
+	p := startServing(t, daemon(t, "docs", "--log-format", "json"))
 	for path, want := range map[string]string{"/": "Paddock", "/guides/alerts.md": "PaddockDown", "/search?q=traceparent": "<mark>traceparent</mark>"} {
 		r, err := http.Get("http://" + p.addr + path)
 		if err != nil {

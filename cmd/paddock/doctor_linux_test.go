@@ -24,7 +24,7 @@ func TestDoctorFindsAnUnreachablePort(t *testing.T) {
 	free.Close() // nothing of this network listens there any more
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "http")
-	cmd := program(t, "up", "--data", "off", "--listen", "unix:"+socket, "--bus-listen", strings.Replace(free.Addr().String(), "127.0.0.1", "0.0.0.0", 1), "--wire-listen", "unix:"+filepath.Join(dir, "wire"))
+	cmd := daemon(t, "up", "--data", "off", "--listen", "unix:"+socket, "--bus-listen", strings.Replace(free.Addr().String(), "127.0.0.1", "0.0.0.0", 1), "--wire-listen", "unix:"+filepath.Join(dir, "wire"))
 	cmd.Env = append(os.Environ(), "PADDOCK_BUS_TOKEN=secret")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if cmd.Start() != nil {

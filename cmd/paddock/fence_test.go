@@ -102,7 +102,7 @@ func writeSet(t *testing.T, dir, name, text string) {
 
 func startFence(t *testing.T, dir string) *httpProcess {
 	t.Helper()
-	cmd := program(t, "fence", dir, "--port", "0", "--snapshots", "off", "--log-format", "json")
+	cmd := daemon(t, "fence", dir, "--port", "0", "--snapshots", "off", "--log-format", "json")
 	cmd.Env = append(os.Environ(), "PADDOCK_TOKEN=secret")
 	return startServing(t, cmd)
 }

@@ -97,7 +97,7 @@ func (g *guide) console(text string) {
 		g.ran++
 		cmd := exec.CommandContext(g.Context(), "sh", "-c", g.env+command)
 		cmd.Dir = g.dir
-		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(g.dir, "bin")+":"+os.Getenv("PATH"), "PROJECT=p", "KEY=k")
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(g.dir, "bin")+":"+plainFirst(g.T), "PROJECT=p", "KEY=k")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()

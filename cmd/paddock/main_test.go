@@ -45,22 +45,28 @@ var madePlain = sync.OnceValues(func() (string, error) {
 	return file, os.Link(file, filepath.Join(runDir, "plain", otherName))
 })
 
+// plainFirst returns the path of programs with the plain one before the others.
+func plainFirst(t *testing.T) string {
+	t.Helper()
+	return filepath.Dir(plain(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
+}
+
 // runDir is a directory that goes with the run of the tests.
 var runDir string
 
 // TestScripts runs the scenarios with the plain program: most commands have one goroutine.
 func TestScripts(t *testing.T) {
-	dir := filepath.Dir(plain(t))
+	path := plainFirst(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"refuse": refuse, "code": exitCode},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
 			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.data")
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
-			e.Setenv("PATH", dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			e.Setenv("PATH", path)
 			return nil
 		},
 	})

@@ -85,7 +85,7 @@ func TestServicesTellTheManager(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newNotifySocket(t)
-			cmd := program(t, c.args...)
+			cmd := daemon(t, c.args...)
 			cmd.Env = s.env
 			var log logText
 			cmd.Stderr = &log
@@ -136,7 +136,7 @@ func TestReadiness(t *testing.T) {
 	}
 	write("docks.json", "{")
 	write("good.json", `{"type":"FeatureCollection","features":[`+upSquare+`]}`)
-	cmd := program(t, "up", "--data", "off", "--sets", sets, "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
+	cmd := daemon(t, "up", "--data", "off", "--sets", sets, "--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
 	cmd.Env = s.env
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -180,7 +180,7 @@ func TestReadiness(t *testing.T) {
 }
 
 func TestNotifySocketIsChecked(t *testing.T) {
-	cmd := program(t, "up", "--data", "off")
+	cmd := daemon(t, "up", "--data", "off")
 	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET=here")
 	out, _ := cmd.CombinedOutput() // the code is below
 	if code := cmd.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(string(out), "NOTIFY_SOCKET=here: neither an absolute path") {

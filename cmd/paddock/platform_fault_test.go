@@ -81,6 +81,12 @@ func (p *upProcess) load(ctx context.Context, clients int) (wait func() (acknowl
 				id, at := fmt.Sprint("c", c), loadsBegin+p.sent.Add(1)
 				status, answer, err := p.try(ctx, http.MethodPost, "v1/positions", fmt.Sprintf(`{"id":%q,"lon":%d,"lat":1,"t":%d}`, id, n%20, at))
 				var r struct{ Accepted int }
+				if err != nil { // the platform may be gone
+					select {
+					case <-ctx.Done():
+					case <-time.After(5 * time.Millisecond):
+					}
+				}
 				if err == nil && status == http.StatusOK && json.Unmarshal([]byte(answer), &r) == nil && r.Accepted == 1 {
 					mu.Lock()
 					newest[id] = at
@@ -90,6 +96,14 @@ func (p *upProcess) load(ctx context.Context, clients int) (wait func() (acknowl
 		})
 	}
 	return func() map[string]int64 { all.Wait(); return newest }
+}
+
+// hasSent is nil once n positions of load are on their way.
+func (p *upProcess) hasSent(n int64) error {
+	if now := p.sent.Load(); now < n {
+		return fmt.Errorf("%d of %d", now, n)
+	}
+	return nil
 }
 
 // knows checks that the platform has every acknowledged position.

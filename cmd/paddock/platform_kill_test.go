@@ -42,8 +42,8 @@ func TestPlatformIsKilled(t *testing.T) {
 	s, data := survival.New(), t.TempDir()
 	s.Rules = true
 	start := func() *upProcess {
-		p := startUpFor(t, 5*time.Minute, "up", "--data", data, "--policy", "raw", "--initial", "enter",
-			"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
+		p := startUpAs(t, programFor(t, 5*time.Minute, "up", "--data", data, "--policy", "raw", "--initial", "enter",
+			"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"))
 		s.URL, s.Bus, s.Wire = p.url, p.bus, p.wire
 		if err := s.Verify(t.Context()); err != nil {
 			t.Fatal(err)

@@ -18,22 +18,28 @@ import (
 // processTimeout ends a test whose process hangs.
 const processTimeout = time.Minute
 
-// program is ours as a process, which ends with the test.
+// program is ours as a process, which ends with the test. It is the plain one: commands that ask
+// a service have one goroutine, and a process that is killed cannot report races.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	return programFor(t, processTimeout, args...)
 }
 
-// programFor is program for a process that may take that long. One that measures is the plain one.
+// programFor is program for a process that may take that long.
 func programFor(t *testing.T, timeout time.Duration, args ...string) *exec.Cmd {
 	t.Helper()
-	name := "paddock"
-	if args[0] == "bench" {
-		name = plain(t)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, name, args...)
+	return exec.CommandContext(ctx, plain(t), args...)
+}
+
+// daemon is a program that serves. It has the race detector if the tests have it, whose findings
+// are in its exit code.
+func daemon(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, "paddock", args...)
 }
 
 // startOf starts a process, which ends with the test at the latest.

@@ -36,7 +36,7 @@ func sinkFile(t *testing.T, dir, sinks string) string {
 func killDelivering(t *testing.T, dir, sink string) (want []string) {
 	t.Helper()
 	data, file := t.TempDir(), sinkFile(t, dir, sink)
-	begin := func() *upProcess { return startUp(t, "up", "-c", file, "--data", data) }
+	begin := func() *upProcess { return startUpAs(t, program(t, "up", "-c", file, "--data", data)) }
 	p := begin()
 	p.request(t, "PUT", "v1/sets/s", squareFeature)
 	for range hookKills {
@@ -45,9 +45,7 @@ func killDelivering(t *testing.T, dir, sink string) (want []string) {
 		var load sync.WaitGroup
 		done := p.load(ctx, 2)
 		load.Go(func() { done() })
-		for p.sent.Load() < enough {
-			p.request(t, "GET", "healthz", "")
-		}
+		until(ctx, t, "few positions are sent", func() error { return p.hasSent(enough) })
 		_ = p.Process.Kill()
 		stop()
 		load.Wait()
@@ -56,17 +54,16 @@ func killDelivering(t *testing.T, dir, sink string) (want []string) {
 		p = begin()
 		p.sent.Store(sent) // times ascend
 	}
-	for { // until the sink has all events
+	until(t.Context(), t, "the sink does not have all events", func() error {
 		var list struct {
 			Sinks []struct{ State struct{ Lag int } }
 		}
-		if err := json.Unmarshal([]byte(p.request(t, "GET", "v1/sinks", "")), &list); err != nil {
-			t.Fatal(err)
+		err := json.Unmarshal([]byte(p.request(t, "GET", "v1/sinks", "")), &list)
+		if err == nil && list.Sinks[0].State.Lag > 0 {
+			err = fmt.Errorf("%+v", list)
 		}
-		if list.Sinks[0].State.Lag == 0 {
-			break
-		}
-	}
+		return err
+	})
 	want = sinkIDs(t, p.request(t, "GET", "v1/events?wait=0", ""))
 	p.terminate(t)
 	return want

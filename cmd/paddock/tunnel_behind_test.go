@@ -57,7 +57,7 @@ func TestOurServicesBehindATunnel(t *testing.T) {
 	for _, c := range []struct {
 		name, service, path, token string
 	}{
-		{"web", startServing(t, program(t, "web", "--port", "0", site, "--log-format", "json")).addr, "/", ""},
+		{"web", startServing(t, daemon(t, "web", "--port", "0", site, "--log-format", "json")).addr, "/", ""},
 		{"up", up(), "/v1/sets", ""},
 		{"up with a token", up("--token", "s3cret"), "/v1/sets", "s3cret"},
 	} {

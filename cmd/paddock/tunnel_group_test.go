@@ -134,7 +134,7 @@ func TestTunnelGroupMemberIsKilled(t *testing.T) {
 			"    web: {proto: http, addr: %q, host: app.example, group: web}\n", s.link, s.id, key, service.Listener.Addr()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c := startTunnel(ctx, t, "start", "-c", file)
+		c := s.start("start", "-c", file)
 		c.line("http://app.example")
 		return c
 	}

@@ -60,9 +60,9 @@ func newStanding(ctx context.Context, t *testing.T) *standing {
 // descriptors, that is how many it may have open.
 func (s *standing) serve(descriptors int) {
 	s.t.Helper()
-	cmd := exec.CommandContext(s.ctx, "paddock")
+	cmd := exec.CommandContext(s.ctx, plain(s.t))
 	if descriptors > 0 {
-		cmd = exec.CommandContext(s.ctx, "sh", "-c", fmt.Sprintf(`ulimit -n %d && exec paddock "$@"`, descriptors), "sh")
+		cmd = exec.CommandContext(s.ctx, "sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, descriptors), plain(s.t))
 	}
 	cmd.Args = append(cmd.Args, "tunnel", "serve", "--listen", s.link, "--http", s.front, "--admin", s.admin,
 		"--key", filepath.Join(s.dir, "server.key"), "--control", "off", "--allow", s.key.ID.String()+"="+s.allow)
@@ -105,8 +105,14 @@ func (s *standing) connectBy(more string) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	s.client = startTunnel(s.ctx, s.t, "start", "-c", file)
+	s.client = s.start("start", "-c", file)
 	s.client.line("")
+}
+
+// start runs paddock tunnel with these arguments, until it is killed.
+func (s *standing) start(args ...string) *tunnelProcess {
+	s.t.Helper()
+	return startTunnelAs(s.t, exec.CommandContext(s.ctx, plain(s.t), append([]string{"tunnel"}, args...)...))
 }
 
 // dialed opens n connections, and returns the ones that the server has not refused.
@@ -128,7 +134,7 @@ func dialed(t *testing.T, address string, n int) (there []net.Conn) {
 // connect starts a client that finds the server at link, and waits until it has its name.
 func (s *standing) connect(link string) *tunnelProcess {
 	s.t.Helper()
-	c := startTunnel(s.ctx, s.t, "http", s.target.Listener.Addr().String(), "--host", "app.example",
+	c := s.start("http", s.target.Listener.Addr().String(), "--host", "app.example",
 		"--server", link, "--server-id", s.id, "--key", filepath.Join(s.dir, "client.key"))
 	c.line("http://app.example")
 	return c

@@ -56,15 +56,13 @@ func (l *logText) String() string {
 // the process has ended.
 func startUp(t *testing.T, args ...string) *upProcess {
 	t.Helper()
-	return startUpFor(t, upTestTimeout, args...)
+	return startUpAs(t, daemon(t, args...))
 }
 
-// startUpFor starts a platform that is killed after that long.
-func startUpFor(t *testing.T, timeout time.Duration, args ...string) *upProcess {
+// startUpAs is startUp for a command of another kind.
+func startUpAs(t *testing.T, cmd *exec.Cmd) *upProcess {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	t.Cleanup(cancel)
-	p := &upProcess{Cmd: exec.CommandContext(ctx, "paddock", args...)}
+	p := &upProcess{Cmd: cmd}
 	p.Env = append(os.Environ(), "PADDOCK_LOG_FORMAT=text")
 	p.Stderr = &p.log
 	stdout, err := p.StdoutPipe()
@@ -171,8 +169,8 @@ func TestUpProcess(t *testing.T) {
 	}
 }
 
-// TestDemoProcess waits for events of the simulated city's traffic, by each way
-// that its positions can take.
+// TestDemoProcess waits for events of the simulated city's traffic, by each way that its positions
+// can take. The plain program makes the city, which takes seconds with the race detector.
 func TestDemoProcess(t *testing.T) {
 	t.Parallel()
 	for _, via := range []string{"http", "wire"} {
@@ -184,8 +182,8 @@ func TestDemoProcess(t *testing.T) {
 }
 
 func runDemo(t *testing.T, via string) {
-	p := startUp(t, "demo", "--vehicles", "400", "--every", "500ms", "--initial", "enter", "--via", via,
-		"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0")
+	p := startUpAs(t, program(t, "demo", "--vehicles", "400", "--every", "200ms", "--policy", "raw", "--initial", "enter", "--via", via,
+		"--listen", "127.0.0.1:0", "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"))
 	stream := p.events(t)
 	kinds := map[string]bool{}
 	for len(kinds) < 2 { // an enter and an exit

@@ -16,7 +16,7 @@ func TestWebProcess(t *testing.T) {
 	dir := t.TempDir()
 	writeSet(t, dir, "index.html", "front")
 	var lines bytes.Buffer
-	cmd := program(t, "web", "--port", "0", dir, "--log-format", "json")
+	cmd := daemon(t, "web", "--port", "0", dir, "--log-format", "json")
 	cmd.Stdout = &lines
 	p := startServing(t, cmd)
 	for _, tc := range []struct {

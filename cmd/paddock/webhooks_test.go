@@ -62,7 +62,7 @@ type listener struct {
 
 func startListener(t *testing.T, args ...string) (l *listener, secret string) {
 	t.Helper()
-	cmd := program(t, append([]string{"webhooks", "listen", "--port", "0"}, args...)...)
+	cmd := daemon(t, append([]string{"webhooks", "listen", "--port", "0"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestWebhookSurvivesKills(t *testing.T) {
 	data, file := t.TempDir(), hookFile(t)
 	requests, answers := make(chan string), make(chan bool)
 	endpoint := newEndpoint(t, requests, answers)
-	begin := func() *upProcess { return startUp(t, "up", "-c", file, "--data", data) }
+	begin := func() *upProcess { return startUpAs(t, program(t, "up", "-c", file, "--data", data)) }
 	p := begin()
 	p.dock(t)
 	p.request(t, http.MethodPut, "v1/webhooks/ops", `{"url":"`+endpoint+`"}`)

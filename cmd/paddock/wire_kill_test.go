@@ -95,7 +95,7 @@ type killable struct {
 func startKillable(ctx context.Context, t *testing.T, args ...string) *killable {
 	t.Helper()
 	p := &killable{first: make(chan string, 1), ended: make(chan struct{})}
-	p.cmd = exec.CommandContext(ctx, "paddock", append(args, "--log-level", "error")...)
+	p.cmd = exec.CommandContext(ctx, plain(t), append(args, "--log-level", "error")...)
 	p.cmd.Stdout, p.cmd.Stderr = &lineWriter{first: p.first}, &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
