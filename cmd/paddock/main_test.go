@@ -26,8 +26,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){"paddock": main, otherName: main, peerName: runPeer})
 }
 
-// plain returns the program as it is built for its users, which is made once. With the race
-// detector a command takes several times as long to begin and to measure.
+// plain returns the program as it is built for its users, which is made once: without tables for
+// debuggers, which take as long to link as the rest. With the race detector a command takes several
+// times as long to begin and to measure.
 func plain(t *testing.T) string {
 	t.Helper()
 	file, err := madePlain()
@@ -39,7 +40,7 @@ func plain(t *testing.T) string {
 
 var madePlain = sync.OnceValues(func() (string, error) {
 	file := filepath.Join(runDir, "plain", "paddock")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", file, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", file, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return file, os.Link(file, filepath.Join(runDir, "plain", otherName))

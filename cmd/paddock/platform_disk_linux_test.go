@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -90,6 +91,13 @@ func TestAFailedWrite(t *testing.T) {
 	filler := filepath.Join(disk, "filler")
 	if err := os.WriteFile(filler, make([]byte, 64<<20), 0o600); err == nil {
 		t.Error("the disk is not full")
+	}
+	large := fmt.Sprintf(`{"id":"large","lon":1,"lat":1,"props":{"text":%q}}`, strings.Repeat("x", 2000))
+	batch := "[" + strings.Repeat(large+",", 99) + large + "]"
+	for { // until the journal takes a file more
+		if _, _, err := p.try(t.Context(), http.MethodPost, "v1/positions", batch); err != nil {
+			break
+		}
 	}
 	_ = p.Wait() // with the code that is examined below
 	stop()

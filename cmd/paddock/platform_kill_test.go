@@ -17,7 +17,7 @@ import (
 )
 
 // platformKills is the number of kills where PADDOCK_PLATFORM_KILLS is not set.
-const platformKills = 10
+const platformKills = 6
 
 // TestPlatformIsKilled kills a platform at random moments, while positions come in by HTTP, the bus
 // and wire, and fences, rules and policies are changed. Each time the next one knows every

@@ -41,7 +41,7 @@ func killDelivering(t *testing.T, dir, sink string) (want []string) {
 	p.request(t, "PUT", "v1/sets/s", squareFeature)
 	for range hookKills {
 		ctx, stop := context.WithCancel(t.Context())
-		enough := p.sent.Load() + 200
+		enough := p.sent.Load() + 100
 		var load sync.WaitGroup
 		done := p.load(ctx, 2)
 		load.Go(func() { done() })
@@ -83,7 +83,7 @@ func checkDelivered(t *testing.T, want, got []string) {
 func TestFileSinkSurvivesKills(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	want := killDelivering(t, dir, "  - {id: archive, file: {path: events.ndjson, max_bytes: 20KB, keep: 1000}}\n")
+	want := killDelivering(t, dir, "  - {id: archive, file: {path: events.ndjson, max_bytes: 10KB, keep: 1000}}\n")
 	parts, err := filepath.Glob(filepath.Join(dir, "events-*.ndjson"))
 	if err != nil || len(parts) == 0 {
 		t.Errorf("the file was not rotated: %q, %v", parts, err)
