@@ -100,7 +100,8 @@ func checkPages(t *testing.T, out, row string) {
 	}
 }
 
-// A peer takes turns with ours in the table of the broker. The broker that this program is by another name stands in for it.
+// A peer takes turns with ours in the table of the broker. The broker that this program is by
+// another name stands in for it.
 func TestBenchOriginsPeer(t *testing.T) {
 	t.Parallel()
 	broker, err := exec.LookPath(otherName)
