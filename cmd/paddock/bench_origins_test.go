@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -104,12 +103,8 @@ func checkPages(t *testing.T, out, row string) {
 // another name stands in for it.
 func TestBenchOriginsPeer(t *testing.T) {
 	t.Parallel()
-	broker, err := exec.LookPath(otherName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := t.TempDir()
-	rows, said := originsOf(t, "--scale", "0.1", "--out", out, "--only", "nats", "--peers", "nats-server", "--peer", "nats-server="+broker, "--rounds", "2")
+	broker, out := filepath.Join(filepath.Dir(plain(t)), otherName), t.TempDir()
+	rows, said := originsOf(t, "--scale", "0.02", "--out", out, "--only", "nats", "--peers", "nats-server", "--peer", "nats-server="+broker, "--rounds", "2")
 	for _, row := range rows {
 		if row.Peer == nil || row.Peer.Name != "nats-server" || len(row.Peer.Rounds) != 2 || len(row.Ours.Rounds) != 2 || row.OverPeer == nil || row.OverPeer.Median <= 0 || row.OverDocument <= 0 {
 			t.Errorf("%+v", row)

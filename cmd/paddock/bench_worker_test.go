@@ -99,8 +99,7 @@ func TestBenchWorkers(t *testing.T) {
 func TestBenchWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for missing, duration := range map[string]string{"abort": "1h", "continue": "8s"} {
-		t.Run(missing, func(t *testing.T) {
-			t.Parallel()
+		t.Run(missing, func(t *testing.T) { // in turn: parallel ones would wait at the end, after all others
 			s := newService(t)
 			url := "nats://" + broker(t, bus.Config{})
 			startWorker(t, url)
