@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"paddock/internal/platform/events"
 )
 
 // Events reads the events of a running platform.
@@ -163,9 +165,8 @@ func (*eventsLsCmd) Help() string {
     paddock events ls --json > events.ndjson`
 }
 
-// eventsPage is the number of events of one request. A page that has fewer, and fewer bytes than
-// eventsPageBytes, is the last one.
-const eventsPage, eventsPageBytes = 1000, 16 << 20
+// eventsPage is the number of events of one request.
+const eventsPage = 1000
 
 // Run prints the events.
 func (k *eventsLsCmd) Run(ctx context.Context, c *Console) error {
@@ -199,7 +200,7 @@ func (k *eventsLsCmd) Run(ctx context.Context, c *Console) error {
 		if err = errors.Join(err, res.Body.Close(), out.Flush()); err != nil || k.Limit > 0 && printed >= k.Limit {
 			return err
 		}
-		if lines < eventsPage && size < eventsPageBytes {
+		if lines < eventsPage && size < events.PageBytes {
 			return nil
 		}
 		for _, name := range []string{"from", "last"} {

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"paddock/internal/platform/events"
 )
 
 // TestListOfEventsEnds holds that events which come while a list is read do not prolong it without
@@ -15,7 +17,7 @@ func TestListOfEventsEnds(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for name, c := range map[string]struct{ kept, padding int }{
 		"small events": {3 * eventsPage / 2, 0},
-		"large events": {3, eventsPageBytes / 2},
+		"large events": {3, events.PageBytes / 2},
 	} {
 		requests, told := 0, 0
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -26,7 +28,7 @@ func TestListOfEventsEnds(t *testing.T) {
 			}
 			event := `{"type":"paddock.fence.enter"` + strings.Repeat(" ", c.padding) + "}\n"
 			var page bytes.Buffer
-			for n := 0; n < eventsPage && page.Len() < eventsPageBytes && (told < c.kept || n == 0); n++ {
+			for n := 0; n < eventsPage && page.Len() < events.PageBytes && (told < c.kept || n == 0); n++ {
 				told++
 				page.WriteString(event)
 			}

@@ -13,6 +13,10 @@ import (
 // ErrEnded is returned when the log has ended and the reader has seen all of it.
 var ErrEnded = errors.New("event log ended")
 
+// PageBytes bounds an answer of GET /v1/events that does not wait, but for one batch of events. An
+// answer with fewer bytes, and fewer events than its limit, is the last one.
+const PageBytes = 16 << 20
+
 // Gap reports records that were dropped before the reader came to them.
 type Gap struct {
 	From, To uint64 // cursors of the first and the last missed record; zeros are no gap

@@ -15,10 +15,8 @@ import (
 const (
 	// streamBatch bounds the events in one write.
 	streamBatch = 256
-	// maxEvents and maxPast bound an answer that does not wait. It may exceed maxPast, in bytes, by
-	// one batch. Clients take a smaller answer for the last one.
+	// maxEvents bounds an answer that does not wait, as events.PageBytes does.
 	maxEvents = 10_000
-	maxPast   = 16 << 20
 	// cursorHeader holds the last cursor of an answer that does not wait.
 	cursorHeader = "Paddock-Cursor"
 )
@@ -208,7 +206,7 @@ func (s *eventStream) begin() {
 func (s *eventStream) past(ctx context.Context, reader *events.Reader, limit int) error {
 	l := s.api.memory.Lease()
 	defer l.Release()
-	for more := true; more && limit > 0 && len(s.buf) < maxPast; {
+	for more := true; more && limit > 0 && len(s.buf) < events.PageBytes; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -25,9 +25,6 @@ const (
 	visitsPage  = "10000"
 	eventsPage  = 10_000
 	maxLine     = 64 << 20 // of a page
-
-	// An answer with fewer events than eventsPage, and fewer bytes than this, is the last one.
-	eventsPageBytes = 16 << 20
 )
 
 // Server is the past of a running platform, which it is asked for over HTTP. Each object is read at
@@ -153,7 +150,7 @@ func (s *Server) Events(ctx context.Context, q Query, f func([]byte) error) erro
 			}
 			return f(line)
 		}))
-		if err != nil || found < eventsPage && size < eventsPageBytes {
+		if err != nil || found < eventsPage && size < events.PageBytes {
 			return err
 		}
 		ask.Set("cursor", head.Get("Paddock-Cursor"))
