@@ -111,15 +111,10 @@ func TestProgramWithBridges(t *testing.T) {
 		r.configure(config(subject))
 		r.signals <- syscall.SIGHUP
 		r.await("Reloaded server configuration")
-		for deadline := time.Now().Add(time.Minute); ; { // until the subscription is there
-			if _, n := other.Subscriptions(subject, 0, 1); n > 0 {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("no subscription")
-			}
-			<-time.After(time.Millisecond)
-		}
+		await(t, func() (string, bool) {
+			_, n := other.Subscriptions(subject, 0, 1)
+			return "no subscription", n > 0
+		})
 		for _, s := range []string{"cmd.one", "cmd.two"} {
 			if err := remote.Publish(s, nil); err != nil {
 				t.Fatal(err)
@@ -129,9 +124,10 @@ func TestProgramWithBridges(t *testing.T) {
 			t.Errorf("%s: %v, %v", subject, m, err)
 		}
 	}
-	if text := get(t, r.ports().Monitoring[0]+"/metrics"); !strings.Contains(text, `paddock_bus_bridge_messages_total{bridge="hq",direction="in"} 1`) {
-		t.Errorf("%s", text)
-	}
+	await(t, func() (string, bool) { // a message is counted after it is published
+		text := get(t, r.ports().Monitoring[0]+"/metrics")
+		return text, strings.Contains(text, `paddock_bus_bridge_messages_total{bridge="hq",direction="in"} 1`)
+	})
 	if err := other.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +138,21 @@ func TestProgramWithBridges(t *testing.T) {
 	inOrder(t, r.seen, "bridge connected bridge=hq url="+url, "[WRN] bridge is not connected bridge=hq error=")
 	if text := strings.Join(r.seen, "\n"); strings.Contains(text, "s3cret") {
 		t.Errorf("a secret is in the log:\n%s", text)
+	}
+}
+
+// await waits until something holds; text describes what there is otherwise.
+func await(t *testing.T, holds func() (text string, ok bool)) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		text, ok := holds()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(text)
+		}
+		<-time.After(time.Millisecond)
 	}
 }
 
