@@ -15,7 +15,13 @@ import (
 // connect returns a dialer and an acceptor that talk over TCP on loopback.
 func connect(tb testing.TB, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return connectBy(tb, "tcp", "127.0.0.1:0", dialer, acceptor)
+}
+
+// connectBy is connect over a listener of its own.
+func connectBy(tb testing.TB, network, address string, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
+	tb.Helper()
+	l, err := net.Listen(network, address)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -25,7 +31,7 @@ func connect(tb testing.TB, dialer, acceptor *wire.Config) (d, a *wire.Conn) {
 		nc, _ := l.Accept()
 		accepted <- nc
 	}()
-	d, err = wire.Dial(tb.Context(), "tcp", l.Addr().String(), dialer)
+	d, err = wire.Dial(tb.Context(), network, l.Addr().String(), dialer)
 	if err != nil {
 		tb.Fatal(err)
 	}

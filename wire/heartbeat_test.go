@@ -325,3 +325,36 @@ func TestStuckWriteIsSeen(t *testing.T) {
 	}
 	c.Abort(wire.Unavailable)
 }
+
+// A write that a socket took in two pieces without waiting is over: a peer that is heard, and that
+// gets answers which the socket takes at once, is not dead.
+func TestWriteInTwoPiecesIsOver(t *testing.T) {
+	const idle = time.Second
+	for _, network := range []string{"unix", "tcp"} {
+		address := "127.0.0.1:0"
+		if network == "unix" {
+			address = filepath.Join(t.TempDir(), "s")
+		}
+		t.Run(network, func(t *testing.T) {
+			t.Parallel()
+			d, a := connectBy(t, network, address, &wire.Config{Idle: idle}, &wire.Config{Mux: echoMux(), Idle: idle})
+			var calls sync.WaitGroup
+			for range 16 { // whose answers are more than the socket takes
+				calls.Go(func() {
+					if _, err := d.Call(within(t, time.Minute), "echo", payload(60_000)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			calls.Wait()
+			beat := time.NewTicker(idle / 20)
+			defer beat.Stop()
+			for range 30 {
+				if _, err := d.Call(within(t, time.Minute), "echo", nil); err != nil {
+					t.Fatal(err, a.Err())
+				}
+				<-beat.C
+			}
+		})
+	}
+}

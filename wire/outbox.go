@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// maxQueued is the number of bytes waiting to be written above which calls and posts wait as
-	// well. Answers are bounded by slots and ConnBudget instead.
+	// maxQueued bounds the bytes that wait to be written. Above it calls, posts and streams wait.
+	// Answers do not: slots and ConnBudget bound these.
 	maxQueued = 256 << 10
 	// bulkBatch bounds the bytes of streams in one write: a small frame waits for no more.
 	bulkBatch = 64 << 10
 	// quantum bounds the bytes that a stream sends in its turn while other streams wait.
 	quantum = 16 << 10
-	// inlineRounds is how often a goroutine with output writes for others too, before a writer of
-	// its own is started.
+	// inlineRounds is the most writes that a goroutine makes after it has added output. The outbox
+	// starts a goroutine for what is left then.
 	inlineRounds = 2
 	// keptOutput is the size up to which an idle connection keeps its buffers.
 	keptOutput = 4 << 10
 )
 
 // outbox is the writer's side of a connection. There is at most one writer, the goroutine that has
-// set writing: one of its own, or a caller that found no other. Conn.mu guards all fields, and is
-// held in all methods unless their comment says otherwise.
+// set writing: one that the outbox has started, or a caller that found no other. Conn.mu guards all
+// fields, and is held in all methods unless their comment says otherwise.
 //
 // Invariant: while ring is not empty, writing is set.
 type outbox struct {
@@ -36,13 +36,14 @@ type outbox struct {
 	spare   []byte    // for the next Take
 
 	inFlight  []ref  // of the present write; the writer's own
-	lastTake  uint32 // Machine.Takes of the last buffer that was written
+	lastTake  uint32 // Machine.Takes just before the last written buffer was taken
 	wrotePart cond   // a buffer was written
 	age       unsentAge
 	batchHint batchHint
 }
 
-// ref places body in the output at a mark. The body is the stream's until it has been written.
+// ref places body in the output at a mark. body is a part of the slice that a Stream.Write was
+// given. That Write returns only when body has been written.
 type ref struct {
 	at     int
 	body   []byte
@@ -137,6 +138,12 @@ func (o *outbox) began() {
 	o.c.m.Wrote(now, true)
 }
 
+// ended notes that a write which had begun has sent all of buffer.
+func (o *outbox) ended(buffer []byte) {
+	o.c.m.Wrote(o.c.now(), false)
+	o.wrote(buffer)
+}
+
 // writeFor makes the caller the writer until the stream's bytes have left: otherwise it would wait
 // for another writer. Conn.mu is released during the writes.
 func (o *outbox) writeFor(s *Stream) {
@@ -166,15 +173,16 @@ func (o *outbox) handOver() {
 	o.rest()
 }
 
-// rest gives the writer's role back. That may end the connection, which then has a writer of its
-// own.
+// rest gives the writer's role back. That may end a connection that drains. Then a new writer is
+// started to close the socket.
 func (o *outbox) rest() {
 	o.writing = false
 	o.age.rest()
 	o.c.settled()
 }
 
-// wrote ends a write that has sent all of buffer.
+// wrote follows a write that has sent all of buffer: the buffer is free, and callers that waited
+// for the write go on.
 func (o *outbox) wrote(buffer []byte) {
 	o.spare = buffer
 	o.lastTake = o.c.m.Takes - 1
@@ -195,7 +203,7 @@ func (o *outbox) writeRest(buffer []byte, from int, err error) {
 	if err != nil {
 		c.writeFailed(err)
 	} else {
-		o.wrote(buffer)
+		o.ended(buffer)
 	}
 	c.mu.Unlock()
 	o.writeLoop()
@@ -250,8 +258,7 @@ func (o *outbox) writeRound() (held, more bool) {
 		c.writeFailed(err)
 		return true, false
 	}
-	c.m.Wrote(c.now(), false)
-	o.wrote(buffer)
+	o.ended(buffer)
 	return true, !last
 }
 
@@ -301,9 +308,8 @@ func (o *outbox) writeGather(buffer []byte, from int) error {
 	return err
 }
 
-// writeAll writes b in pieces, so that each of them shows progress to the clock. Bytes that the
-// socket takes at once are not told to the scheduler, which would look after the thread. Conn.mu is
-// not held.
+// writeAll writes b in pieces, so that the clock sees progress. The first write does not wait, and
+// Go's scheduler does not hear of it (package nowait says why). Conn.mu is not held.
 func (o *outbox) writeAll(b []byte) error {
 	c := o.c
 	if c.sock.canTry() {
