@@ -102,11 +102,26 @@ func Follow(code int) {
 		<-ended
 		for _, dir := range strings.Split(list, separator) {
 			if removable(dir) { // whatever the variable says
-				_ = os.RemoveAll(dir) // the parent is gone, and with it the reader of an error
+				removeUsed(dir)
 			}
 		}
 		os.Exit(code)
 	}()
+}
+
+// removeUsed removes a directory in which this process and others still make files, which would
+// keep RemoveAll from its end. A new name hides it from them first. An error has no reader, since
+// the parent is gone.
+func removeUsed(dir string) {
+	hidden := dir + ".removed"
+	if os.Rename(dir, hidden) != nil {
+		hidden = dir
+	}
+	for range 3 { // a file may be on its way into it
+		if os.RemoveAll(hidden) == nil {
+			return
+		}
+	}
 }
 
 // temporary are the directories of TempDir that are not removed yet.

@@ -9,8 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,19 +29,27 @@ func TestMain(m *testing.M) {
 	case "child":
 		process.Follow(130)
 		fmt.Println("follows")
+	case "child that writes":
+		process.Follow(130)
+		fmt.Println("follows")
+		for dir, n := os.Getenv("PROCESS_TEST_DIR"), 0; ; n++ {
+			_ = os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid(), n)), nil, 0o600) // fails once dir is gone
+		}
 	case "parent of a child that follows":
-		parent(exec.Command(os.Args[0]), process.Options{Follows: true})
+		parent("child", exec.Command(os.Args[0]), process.Options{Follows: true})
+	case "parent of a child that writes":
+		parent("child that writes", exec.Command(os.Args[0]), process.Options{Follows: true})
 	case "parent":
-		parent(exec.Command("sleep", "1000"), process.Options{})
+		parent("child", exec.Command("sleep", "1000"), process.Options{})
 	}
 	select {} // a child waits for Follow, and a parent to be killed
 }
 
 // parent makes a directory, starts a child that shares its output, and prints the result.
-func parent(cmd *exec.Cmd, o process.Options) {
+func parent(child string, cmd *exec.Cmd, o process.Options) {
 	dir, _, err := process.TempDir("start-test-")
 	fmt.Println(dir)
-	cmd.Env = append(os.Environ(), role+"=child")
+	cmd.Env = append(os.Environ(), role+"="+child, "PROCESS_TEST_DIR="+dir)
 	cmd.Stdout = os.Stdout
 	if err == nil {
 		_, err = process.Start(cmd, o)
@@ -51,9 +59,10 @@ func parent(cmd *exec.Cmd, o process.Options) {
 	}
 }
 
-// A child ends when its parent is killed, and removes the directories of the parent.
+// A child ends when its parent is killed, and removes the directories of the parent, also while it
+// makes files there.
 func TestStartEndsWithParent(t *testing.T) {
-	for _, parent := range []string{"parent of a child that follows", "parent"} {
+	for _, parent := range []string{"parent of a child that follows", "parent of a child that writes", "parent"} {
 		follows := parent != "parent"
 		if !follows && runtime.GOOS != "linux" {
 			continue // it takes the kernel's signal
@@ -82,8 +91,8 @@ func TestStartEndsWithParent(t *testing.T) {
 		if _, err := io.Copy(io.Discard, in); err != nil { // returns when the child has ended, too
 			t.Errorf("%s: the child is left: %v", parent, err)
 		}
-		if _, err := os.Stat(strings.TrimSpace(dir)); follows && !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: the directory is left: %v", parent, err)
+		if left, err := os.ReadDir(filepath.Dir(dir)); follows && (err != nil || len(left) > 0) {
+			t.Errorf("%s: left in the temporary directory: %v, %v", parent, left, err)
 		}
 	}
 }
