@@ -46,7 +46,7 @@ type tunnelError struct{ error }
 
 func (e tunnelError) Unwrap() error { return e.error }
 
-// ExitCode distinguishes errors for scripts: whether a retry can succeed.
+// ExitCode is 3 if the server refused, so that a retry is of no use, 4 if it was away, else 1.
 func (e tunnelError) ExitCode() int {
 	switch {
 	case errors.Is(e, tunneld.ErrRefused):
@@ -73,8 +73,8 @@ func tunnelKey(given, name string) (string, error) {
 	return filepath.Join(dir, "paddock", cmp.Or(name, clientKeyName)), nil
 }
 
-// tunnelControl returns the default control socket of a server: in XDG_RUNTIME_DIR, or beside the
-// key. It returns "" if the user has neither directory.
+// tunnelControl returns the default control socket of a server: in XDG_RUNTIME_DIR, else in the
+// user's configuration directory. It returns "" if the user has neither directory.
 func tunnelControl() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		return filepath.Join(dir, "paddock-tunnel.sock")
@@ -115,10 +115,11 @@ func (t *tunnelIDCmd) Run(c *console) error {
 	key, made, err := keyid.LoadOrMake(path)
 	if err != nil {
 		var where *fs.PathError
-		if !errors.As(err, &where) { // the file exists, but holds no usable key
-			return usageError{err}
+		var link *os.LinkError
+		if errors.As(err, &where) || errors.As(err, &link) {
+			return err // of reading or making the file
 		}
-		return err
+		return usageError{err} // the file exists, but holds no usable key
 	}
 	if made {
 		fmt.Fprintln(c.Stderr, "made the key", path)

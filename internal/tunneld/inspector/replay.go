@@ -23,6 +23,7 @@ const (
 var (
 	errNone    = errors.New("this exchange is not kept any more")
 	errPartial = errors.New("the request is not kept whole, and cannot be sent again")
+	errUpgrade = errors.New("a connection that was upgraded, such as a WebSocket, cannot be sent again")
 	errBusy    = errors.New("too many requests are being sent again")
 )
 
@@ -41,10 +42,13 @@ func (i *Inspector) Replay(ctx context.Context, id uint64) error {
 		i.mu.Unlock()
 		return errNone
 	}
-	whole := x.replayable()
+	whole, upgrades := x.replayable(), x.upgrades
 	request, method, d, tunnel := again(&x.request), x.Method, i.dials[x.Tunnel], x.Tunnel
 	i.mu.Unlock()
-	if !whole {
+	switch {
+	case upgrades:
+		return errUpgrade
+	case !whole:
 		return errPartial
 	}
 	ctx, cancel := context.WithTimeout(ctx, replayPatience)
@@ -82,7 +86,7 @@ func drain(c io.Reader, method string) error {
 // framing lists the fields about the framing of a request, which is chosen anew here
 var framing = []string{"connection", "content-length", "transfer-encoding", "expect", "keep-alive", "te", "trailer"}
 
-// again is a request with its body behind a length.
+// again returns the request as it is sent again: with a Content-Length in place of its framing.
 func again(m *message) []byte {
 	var out []byte
 	for n, line := range bytes.SplitAfter(m.head, []byte("\n")) {
