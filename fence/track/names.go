@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// names finds objects by fleet and id: an open hash table with linear probing. A slot is 0 or, in
-// its last bits, the handle of an object, from 1; the bits before are those of its hash. There are
-// more slots than handles, so that a handle has as many bits as the place of a slot.
+// names finds objects by fleet and id. It is an open hash table with linear probing. An empty slot
+// is 0. In the slot of an object the low bits are its handle plus one, and the high bits are from
+// its hash. The low bits are as many as an index of the table has, which is enough, because there
+// are more slots than handles.
 type names struct {
 	slots []uint32 // a power of two
 	used  int
@@ -19,13 +20,13 @@ const leastSlots = 16
 
 func newNames() names { return names{slots: make([]uint32, leastSlots), seed: maphash.MakeSeed()} }
 
-// slot returns the place of a name in the table, and its bits in a slot.
+// slot returns the index at which the search for a name begins, and the high bits of its slot.
 func (n *names) slot(fleet, id string) (place, tag uint32) {
 	h := maphash.String(n.seed, id) ^ bits.RotateLeft64(maphash.String(n.seed, fleet), 17)
 	return uint32(h) & n.mask(), uint32(h>>32) &^ n.mask()
 }
 
-// mask is that of a handle in a slot, and that of a place in the table.
+// mask covers the low bits: those of a handle in a slot, and of an index in the table.
 func (n *names) mask() uint32 { return uint32(len(n.slots) - 1) }
 
 // find returns the object of a name.

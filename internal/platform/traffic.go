@@ -30,10 +30,10 @@ const (
 	trafficFleet = "city"
 )
 
-// Traffic drives a simulated fleet through a door, like any client.
+// Traffic sends the positions of a simulated fleet over HTTP or wire, like any client.
 type Traffic struct {
 	Fleet  *city.Fleet
-	Every  time.Duration // between two reports of a vehicle
+	Every  time.Duration // between two reports of a vehicle; a multiple of 200 ms, else the next one below
 	Send   Sender
 	Logger *slog.Logger
 
@@ -48,7 +48,7 @@ type Sender interface {
 	Close()
 }
 
-// Service returns the traffic as the front-most service of a group.
+// Service returns the traffic as a service. Add it after the platform's, so that it drains first.
 func (t *Traffic) Service() lifecycle.Service {
 	t.stop, t.done = make(chan struct{}), make(chan struct{})
 	return lifecycle.Service{

@@ -20,7 +20,7 @@ type Overview struct {
 	T           int64         `json:"t"` // Unix ms
 	Figures     Figures       `json:"figures"`
 	Refused     []RefusedLine `json:"refused"`   // one for each reason that has occurred
-	Overloads   []CountLine   `json:"overloads"` // of those, the ones refused for want of capacity
+	Overloads   []CountLine   `json:"overloads"` // refusals for want of capacity, by bound; in a group one for each member that refused
 	Sessions    []SessionLine `json:"sessions"`
 	SessionsAll int           `json:"sessions_all"` // that match, of which Sessions are the first
 	Tunnels     []TunnelLine  `json:"tunnels"`
@@ -32,16 +32,16 @@ type Figures struct {
 	Sessions      int    `json:"sessions"`
 	SessionsLimit int    `json:"sessions_limit"`
 	Names         int    `json:"names"`
-	Away          int    `json:"away"`
-	Waiting       int    `json:"waiting"`
+	Away          int    `json:"away"`    // names without a connected client
+	Waiting       int    `json:"waiting"` // visitors that wait for one of these
 	Visitors      int    `json:"visitors"`
 	VisitorsLimit int    `json:"visitors_limit"`
 	Requests      int    `json:"requests"`
 	RequestsLimit int    `json:"requests_limit"`
 	Streams       int    `json:"streams"`
 	StreamsLimit  int    `json:"streams_limit"`
-	Queued        int    `json:"queued"`
-	Bytes         int64  `json:"bytes"` // accounted to current work
+	Queued        int    `json:"queued"` // requests that wait for capacity
+	Bytes         int64  `json:"bytes"`  // accounted to current work
 	BytesLimit    int64  `json:"bytes_limit"`
 	Begun         uint64 `json:"begun"` // exchanges that were let in
 	Served        uint64 `json:"served"`
@@ -134,7 +134,7 @@ func (r *Role) Overview(find string, most int) Overview {
 	return o
 }
 
-// Overloads returns the number of visitors refused for want of capacity since the start.
+// Overloads returns the number of refusals for want of capacity since the start.
 func (r *Role) Overloads() (n uint64) {
 	for _, count := range r.tunnel.Stats().Overloads {
 		n += count
@@ -178,8 +178,8 @@ func overloadLines(s *server.Stats) []CountLine {
 // client it stays below 2 MB.
 const defaultShown, maxShown = 100, 200
 
-// show puts the dashboard's page of the tunnel on m, and GET /v1/tunnel which it asks, as
-// the platform has them.
+// show serves the dashboard's page of the tunnel on m, and GET /v1/tunnel, from which the page
+// reads. The paths are those of the platform.
 func (r *Role) show(m *http.ServeMux) {
 	m.HandleFunc("GET /v1/tunnel", func(w http.ResponseWriter, ask *http.Request) {
 		most, query := defaultShown, ask.URL.Query()

@@ -18,7 +18,7 @@ type Verified struct {
 	Restarted  bool  `json:"restarted"`  // the server is another process than at the start
 }
 
-// Class is the account of the calls of one verb.
+// Class counts the calls of one verb.
 type Class struct {
 	Done       int64 `json:"done"`       // calls that succeeded
 	Failed     int64 `json:"failed"`     // calls that returned an error
@@ -29,8 +29,8 @@ type Class struct {
 	Disorder   int64 `json:"disorder"`   // the server had it behind a later one of its routine
 }
 
-// Account is the outcome of each call that a routine of a verifying run has made with one verb. The
-// calls have the numbers from 1 to Begun; failed ones are in Report.Failures.
+// Account lists which calls of one routine with one verb succeeded. The calls have the numbers 1 to
+// Begun. Report.Failures has the first 10,000 failed calls of the run.
 type Account struct {
 	Verb          string
 	Conn, Routine int
@@ -67,9 +67,10 @@ func (v *Verified) text(p *printer) {
 	}
 }
 
-// fault names the first promise that was broken, "" if all were kept. A call
-// that failed broke none: it said so. Nor did a plain post that was lost with its
-// connection: it was queued, and no more was promised.
+// fault names the first promise that was broken, "" if all were kept. A call that failed broke
+// none: it said so. Nor did a plain post that was lost with its connection: it was queued, and no
+// more was promised. Order is promised within a connection, so disorder counts only where the
+// client has not reconnected and the server has not restarted.
 func (v *Verified) fault() string {
 	broken := v.Reconnects > 0 || v.Restarted
 	for _, c := range []struct {

@@ -52,7 +52,7 @@ var (
 	requestsDesc  = describe("requests_total", "Admitted exchanges, by the class as which they began.", "client", "class")
 	exchangeDesc  = describe("exchange_total", "Admitted exchanges, by how they traveled; promoted ones began as requests.", "verb")
 	refusedDesc   = describe("refused_total", "Refused visitors.", "stage", "reason")
-	overloadsDesc = describe("overloads_total", "Visitors refused for want of capacity, by the exhausted resource.", "of")
+	overloadsDesc = describe("overloads_total", "Refusals for want of capacity, by the exhausted resource; in a group one for each member that refused.", "of")
 	cancelledDesc = describe("cancelled_total", "Exchanges that were left before their end.", "by")
 	fallbackDesc  = describe("direct_fallbacks_total", "Visitors of direct tunnels that the link has carried.", "reason")
 	directDesc    = describe("direct_bytes_total", "Bytes that direct channels have carried.", "direction")

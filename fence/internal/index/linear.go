@@ -28,8 +28,8 @@ type linearSettings struct {
 	rule    geometry.Rule
 }
 
-// linearPage lists the parts of the fences of a page of the table: those of group g, which is
-// 0 for strays and else the ordinal of the parent and one, are items[from[g]:from[g+1]].
+// linearPage lists the parts of the fences of a page of the table. Group 0 has the parts that are
+// within no parent; group k+1 has the parts within parent k. Group g is items[from[g]:from[g+1]].
 type linearPage struct {
 	from  []int32
 	items []partItem
@@ -99,7 +99,7 @@ func (w *linearWriter) Publish(t *Table) Index {
 	return filtered{&linear{w.settings, pages, t}, w.settings.rule}
 }
 
-// page lists the parts of a page of the table, nil if it is.
+// page lists the parts of a page of the table. It returns nil for nil.
 func (w *linearWriter) page(from *Page) *linearPage {
 	if from == nil {
 		return nil
@@ -178,8 +178,8 @@ func (x *linear) Stats() Stats {
 	return x.t.Stats(x.settings.kind, bytes)
 }
 
-// brute applies the rule of the package comment to every edge of every fence. It is the
-// reference that the other kinds are compared with, and is kept plain for that.
+// brute applies the set's rule (see package fence, "Ownership of a point") to every edge of every
+// fence. It is the reference that the other kinds are compared with, and is kept plain for that.
 type brute struct {
 	t    *Table
 	rule geometry.Rule

@@ -28,8 +28,8 @@ func (pa *parent) holds(p geometry.Point) bool {
 	return pa.box.Contains(p) && pa.part.Decide(geometry.HalfOpen, p)
 }
 
-// groupOf is the ordinal, and one, of the first parent that the i-th part is proven to be
-// within; 0 if there is none.
+// groupOf returns k+1 for the first parent k that the i-th part is proven to be within, and 0 if
+// there is none.
 func groupOf(parents []parent, e *Entry, i int) int32 {
 	for k := range parents {
 		if parents[k].surrounds(e.Fence.Geometry[i], e.boxes[i], e.parts[i]) {

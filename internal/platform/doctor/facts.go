@@ -47,7 +47,7 @@ type Facts struct {
 	Bridges  func() []bridge.State   // of the bus; nil: there are none
 	SetFiles func() directory.Status // nil: there is no directory
 	Tunnel   func() Tunnel           // nil: there is none
-	// Overloads returns the visitors of the tunnel that were refused for want of capacity, since
+	// Overloads returns the refusals of visitors of the tunnel for want of capacity, since
 	// the start. Nil: there is no tunnel.
 	Overloads func() uint64
 

@@ -247,7 +247,7 @@ func (f *Facts) tunnel() Result {
 	t := f.Tunnel()
 	text := fmt.Sprintf("%d of at most %d clients, %d away; %d of at most %d requests", t.Sessions, t.SessionsLimit, t.Away, t.Requests, t.RequestsLimit)
 	if n := f.Trend.Recent(f.now()).Overloads; n > 0 {
-		return warning(fmt.Sprintf("%s; %s refused for want of capacity in the last %s", text, were(n, "visitor"), minutes(Recently)), "raise the limits of the section tunnel, or the limit of open files; GET /v1/tunnel names the bound")
+		return warning(fmt.Sprintf("%s; %s for want of capacity in the last %s", text, were(n, "refusal"), minutes(Recently)), "raise the limits of the section tunnel, or the limit of open files; GET /v1/tunnel names the bound")
 	}
 	if t.Away > 0 {
 		return warning(text, "clients that are away lost their connection: look at their logs; paddock tunnel list names them")

@@ -14,22 +14,22 @@ import (
 	natscodec "paddock/lab/internal/codec/nats"
 )
 
-// dial connects to a server without a login. The server has answered, and says nothing more by
-// itself.
+// dial connects to a server without a login. The greeting is over: the server's next bytes are
+// messages, or a PING.
 func dial(ctx context.Context, addr string) (net.Conn, error) {
 	nc, _, err := natscodec.Dial(ctx, addr, natscodec.Login{}, "")
 	return nc, err
 }
 
-// conn is a connection whose reader runs until it is closed. It writes from any
-// goroutine, whole operations each time.
+// conn is a connection whose reader runs until it is closed. Any goroutine may write to it; each
+// write has whole operations.
 type conn struct {
 	receiver
 	nc       net.Conn
 	name     string
 	received atomic.Int64  // messages
 	answers  chan struct{} // PONGs
-	wake     func()        // called after received has grown; nil without
+	wake     func()        // called after each read; may be nil
 }
 
 // crew is the connections of one measurement. An error of one of them ends the context of all.
@@ -120,8 +120,8 @@ func (c *conn) ping(ctx context.Context) error {
 	}
 }
 
-// send writes whole operations. The server's last words before it closed tell more than the error
-// of the write.
+// send writes whole operations. Its error includes why ctx ended: the reader may have the server's
+// -ERR by then, which tells more than a failed write.
 func (c *conn) send(ctx context.Context, operations []byte) error {
 	if _, err := c.nc.Write(operations); err != nil {
 		return fmt.Errorf("%s: %w", c.name, errors.Join(err, context.Cause(ctx)))
