@@ -64,6 +64,7 @@ type Disk struct {
 	sync     *pebble.WriteOptions
 	appended func(time.Duration)
 	noted    bool // Close calls Note
+	log      *logFS
 
 	failed atomic.Pointer[error] // the first failed write
 
@@ -107,8 +108,9 @@ func Open(o Options) (*Disk, error) {
 			return nil, d.openError(err, o.FS)
 		}
 	}
+	d.log = &logFS{FS: o.FS, log: storeLog{o.Logger, d, o.Fatal}}
 	options := &pebble.Options{
-		FS: o.FS, Logger: storeLog{o.Logger, d, o.Fatal}, FormatMajorVersion: pebble.FormatValueSeparation,
+		FS: d.log, Logger: d.log.log, FormatMajorVersion: pebble.FormatValueSeparation,
 		ReadOnly: o.ReadOnly, MemTableSize: memtable, MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold: sublevels, L0StopWritesThreshold: 3 * sublevels,
 		EventListener: &pebble.EventListener{
@@ -121,6 +123,7 @@ func Open(o Options) (*Disk, error) {
 		return nil, d.openError(err, o.FS)
 	}
 	d.db = db
+	d.log.live.Store(true)
 	if err := d.begin(o.ReadOnly); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -449,29 +452,6 @@ func (d *Disk) Close() error {
 	if d.noted && d.failed.Load() == nil {
 		err = d.Note()
 	}
+	d.log.live.Store(false)
 	return errors.Join(err, d.db.Close())
-}
-
-// storeLog passes the store's reports on.
-type storeLog struct {
-	*slog.Logger
-	d     *Disk
-	fatal func(error)
-}
-
-// Infof implements the store's Logger.
-func (l storeLog) Infof(format string, args ...any) {
-	l.Debug("journal store", "report", fmt.Sprintf(format, args...))
-}
-
-// Errorf implements the store's Logger.
-func (l storeLog) Errorf(format string, args ...any) {
-	l.Error("journal store", "report", fmt.Sprintf(format, args...))
-}
-
-// Fatalf implements the store's Logger. It does not return.
-func (l storeLog) Fatalf(format string, args ...any) {
-	err := fmt.Errorf("%w: %s: %s", ErrFailed, l.d.dir, fmt.Sprintf(format, args...))
-	l.d.fail(err)
-	l.fatal(err)
 }

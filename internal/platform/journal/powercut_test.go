@@ -7,9 +7,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -268,5 +271,30 @@ func TestFaults(t *testing.T) {
 	}
 	if failed < 7 {
 		t.Errorf("%d of the processes have noticed a fault", failed)
+	}
+}
+
+// A failed write of the log is reported to Fatal, also if no caller waits for it.
+func TestFailureThatHasNoCaller(t *testing.T) {
+	var full atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpFileWrite && filepath.Ext(op.Path) == ".log" {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	told := make(chan error)
+	j, err := Open(Options{Dir: "d", FS: fs, Fatal: func(err error) {
+		told <- err
+		select {} // as the process that ends here
+	}})
+	ok(t, err)
+	full.Store(true)
+	go func() {
+		for j.Change(nil, Value{"name", make([]byte, 64<<10)}) == nil {
+		}
+	}()
+	if err := <-told; !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+		t.Errorf("got %v", err)
 	}
 }
