@@ -33,9 +33,9 @@ func (l storeLog) Fatalf(format string, args ...any) {
 	l.fatal(err)
 }
 
-// logFS is the file system of an open store. It reports the first failed write of the store's log to
-// Fatalf, which does not return. Otherwise the store would panic when it next writes or begins a log,
-// and at some places in a way that no caller can recover from.
+// logFS is the file system of an open store. It reports the first failed write of the store's log
+// to Fatalf, which does not return. Otherwise the store would panic when it next writes or begins a
+// log, and at some places in a way that no caller can recover from.
 type logFS struct {
 	vfs.FS
 	log  storeLog

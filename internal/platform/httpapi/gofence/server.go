@@ -17,20 +17,21 @@ import (
 // up.
 const (
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute     // head and body: 64 MiB at 1 MB/s
+	readTimeout       = time.Minute     // head and body: 64 MiB at 1.12 MB/s
 	writeTimeout      = 2 * time.Minute // from the head on; also bounds /debug/pprof/profile?seconds=
 	idleTimeout       = 2 * time.Minute // between requests
 )
 
-// NewServer returns the server of `paddock fence`: h with an optional token. It refuses pages of
-// other sites, which could otherwise make a developer's browser add fences to a service on
-// loopback. The most common requests are answered without net/http.
+// NewServer returns the server of `paddock fence`: h with an optional token. It refuses POSTs from
+// pages of other sites, which could otherwise add fences by the browser of a developer. Without a
+// token it answers for addresses and localhost alone, see [access.LocalName]. The most common
+// requests are answered without net/http.
 func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	guard := access.NewGuard(token)
 	return plainhttp.New(plainhttp.Options{
 		Answer: h.AppendAnswer,
-		Admits: func(peer net.Addr, _, authorization string) (<-chan struct{}, bool) {
-			return nil, guard.Admits(peer, authorization)
+		Admits: func(peer net.Addr, host, authorization string) (<-chan struct{}, bool) {
+			return nil, guard.Admits(peer, authorization) && (guard.Required() || access.LocalName(host))
 		},
 		Fallback: NewFallback(h, guard, log),
 		Logger:   log,
@@ -40,7 +41,7 @@ func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 // NewFallback returns a server with the same answers through net/http alone.
 func NewFallback(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           RequireToken(guard, http.NewCrossOriginProtection().Handler(h)),
+		Handler:           Protect(guard, http.NewCrossOriginProtection().Handler(h)),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -50,14 +51,15 @@ func NewFallback(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Se
 	}
 }
 
-// RequireToken admits only requests with the token, see [access.Guard]. Other requests get 401 and
-// learn nothing else, not even which paths exist. The original has no authentication: an empty
-// token admits every request.
-func RequireToken(guard *access.Guard, next http.Handler) http.Handler {
-	if !guard.Required() {
-		return next
-	}
+// Protect admits requests with the token, see [access.Guard]. Other requests get 401, and an
+// address that has sent too many wrong tokens gets 429; neither answer tells which paths exist. The
+// original has no authentication: an empty token admits every request for an address or localhost.
+func Protect(guard *access.Guard, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !guard.Required() && !access.LocalName(r.Host) {
+			refuse(w, &refusal{http.StatusMisdirectedRequest, "without a token only addresses and localhost are answered: start with --token"})
+			return
+		}
 		switch guard.Judge(r) {
 		case access.Refused:
 			w.Header()["Www-Authenticate"] = access.Challenge

@@ -85,6 +85,23 @@ func request(t *testing.T, method, url, body string) *http.Request {
 	return r
 }
 
+// Without a token a page whose name resolves to this machine is not answered: it would be of the
+// service's own origin.
+func TestForeignName(t *testing.T) {
+	for door, server := range doors(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true}), "") {
+		addr := serveWith(t, server)
+		for host, want := range map[string]int{"evil.example": 421, "evil.example:80": 421, "localhost:8080": 200, addr: 200} {
+			for _, path := range []string{"/fence", "/fence/zones/search?lat=1&lon=1", "/debug/pprof/"} {
+				r := request(t, http.MethodGet, "http://"+addr+path, "")
+				r.Host = host
+				if resp, _ := do(t, r); resp.StatusCode != want {
+					t.Errorf("%s: %s%s: %s", door, host, path, resp.Status)
+				}
+			}
+		}
+	}
+}
+
 func TestToken(t *testing.T) {
 	for door, server := range doors(gofence.New(testCatalog(t, fence.DefaultKind), gofence.Options{Profile: true}), "s3cret") {
 		addr := serveWith(t, server)

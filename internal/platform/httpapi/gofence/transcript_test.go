@@ -125,7 +125,7 @@ func (m message) wire() []byte {
 		return slices.ContainsFunc(head, func(l string) bool { return strings.HasPrefix(l, field+":") })
 	}
 	if !has("Host") {
-		head = append(head, "Host: paddock")
+		head = append(head, "Host: localhost")
 	}
 	if m.body != nil && !has("Content-Length") && !has("Transfer-Encoding") {
 		head = append(head, "Content-Length: "+strconv.Itoa(len(m.body)))
