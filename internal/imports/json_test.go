@@ -113,7 +113,7 @@ func TestTomTom(t *testing.T) {
 	run(t, "tomtom.json", circle, imports.Options{}).want("tomtom", want[0])
 	run(t, "tomtom.json", circle+"\n"+corridor, imports.Options{}).want("tomtom", want[:2]...)
 	run(t, "tomtom.json", `{"type":"FeatureCollection","features":[`+all+`]}`, imports.Options{}).want("tomtom", want...)
-	r := run(t, "list.json", `{"fences":[{"id":"c1","name":"Rounded"},{"id":"c9","type":"Feature","geometry":{"type":"Point","shapeType":"Blob","coordinates":[0,0]}},`+circle+`]}`, imports.Options{})
+	r := run(t, "list.json", `{"fences":[{"id":"c1","name":"Rounded","geometry":null},{"id":"c9","type":"Feature","geometry":{"type":"Point","shapeType":"Blob","coordinates":[0,0]}},`+circle+`]}`, imports.Options{})
 	r.finds(`feature 0 "c1": refused: invalid-geometry: it has no geometry, as in a list of a project's fences: ask for the details of each fence`,
 		`feature 1 "c9": refused: invalid-geometry: the shapeType "Blob" is not read`)
 	run(t, "cut.json", `{"fences":[`+circle, imports.Options{}).finds("cut.json: ", "unexpected EOF")
@@ -137,6 +137,12 @@ func TestAmazon(t *testing.T) {
 	r.finds("geofences.json: Amazon Location, 3 fences, 1 skipped, 1 refused",
 		`feature 4 "packed": refused: invalid-geometry: the geometry is in Geobuf`, "behind feature 4 is a NextToken")
 	run(t, "one.json", `{"GeofenceId":"area","Geometry":{"Polygon":[[[0,0],[1,0],[1,1],[0,0]]]}}`, imports.Options{}).want("one", want[1])
+	run(t, "null.json", `{"GeofenceId":"area","Geometry":{"Circle":null,"MultiPolygon":null,"Polygon":[[[0,0],[1,0],[1,1],[0,0]]]}}`, imports.Options{}).want("null", want[1])
+	run(t, "null.json", `{"GeofenceId":"packed","Geometry":{"Polygon":null,"Geobuf":"AA=="}}`, imports.Options{}).finds("the geometry is in Geobuf")
+	const first = `{"Entries":[{"GeofenceId":"area","Geometry":{"Polygon":[[[0,0],[1,0],[1,1],[0,0]]]}}],"NextToken":"x"}`
+	if r := run(t, "pages.json", "["+first+`,{"Entries":[]}]`, imports.Options{}); strings.Contains(r.String(), "NextToken") {
+		t.Errorf("all pages are there: %s", r)
+	}
 	run(t, "pages.json", `[{"Entries":[{"GeofenceId":"area","Geometry":{"Polygon":[[[0,0],[1,0],[1,1],[0,0]]]}}]},{"Entries":[]}]`, imports.Options{}).want("pages", want[1])
 }
 

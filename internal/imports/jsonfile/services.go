@@ -10,8 +10,8 @@ import (
 	"paddock/internal/imports/wkt"
 )
 
-// ReadTomTom reads fences of TomTom's Geofencing API: the details of one or of several, alone, in
-// an array, or in the member fences of a project with its name, or of several projects.
+// ReadTomTom reads the details of fences of TomTom's Geofencing API: of one, an array of them, or
+// the member fences of one or several projects. The name of a project becomes the set.
 func ReadTomTom(in *feature.Input, out feature.Sink) error {
 	n := 0
 	err := elements(in.Data, func(_ int, element json.RawMessage) error {
@@ -23,7 +23,7 @@ func ReadTomTom(in *feature.Input, out feature.Sink) error {
 			return err
 		}
 		list := project.Fences
-		if list == nil {
+		if absent(list) {
 			list, project.Name = element, ""
 		}
 		read, err := entries(list, n, out, func(f *feature.Feature, element json.RawMessage) error {
@@ -32,7 +32,7 @@ func ReadTomTom(in *feature.Input, out feature.Sink) error {
 				ID       json.RawMessage `json:"id"`
 				Geometry json.RawMessage `json:"geometry"`
 			}
-			if json.Unmarshal(element, &fence) == nil && fence.Geometry == nil {
+			if json.Unmarshal(element, &fence) == nil && absent(fence.Geometry) {
 				f.ID = identifier(fence.ID)
 				return errors.New("it has no geometry, as in a list of a project's fences: ask for the details of each fence")
 			}
@@ -43,6 +43,9 @@ func ReadTomTom(in *feature.Input, out feature.Sink) error {
 	})
 	return wrapped(in, err)
 }
+
+// absent reports whether a member is missing or null.
+func absent(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
 
 // wrapped names the file in an error of the JSON, and leaves those of a sink as they are.
 func wrapped(in *feature.Input, err error) error {
@@ -73,7 +76,7 @@ type amazonFence struct {
 // ReadAmazon reads the answers of ListGeofences and GetGeofence of Amazon Location Service, one or
 // several of them in an array. Deleted geofences are left out.
 func ReadAmazon(in *feature.Input, out feature.Sink) error {
-	n := 0
+	n, more := 0, false
 	err := elements(in.Data, func(_ int, element json.RawMessage) error {
 		var page struct {
 			Entries json.RawMessage `json:"Entries"`
@@ -82,7 +85,7 @@ func ReadAmazon(in *feature.Input, out feature.Sink) error {
 		if err := json.Unmarshal(element, &page); err != nil {
 			return err
 		}
-		if page.Entries == nil {
+		if absent(page.Entries) {
 			page.Entries = element
 		}
 		read, err := entries(page.Entries, n, out, func(f *feature.Feature, element json.RawMessage) error {
@@ -93,11 +96,12 @@ func ReadAmazon(in *feature.Input, out feature.Sink) error {
 			return raw.read(f)
 		})
 		n += read
-		if page.Next != "" {
-			out.Note(feature.Noted(feature.Place{}, feature.CodeNotCarried, "behind feature %d is a NextToken: the rest of the collection is in the next page", n-1))
-		}
+		more = page.Next != ""
 		return err
 	})
+	if more { // of the last page
+		out.Note(feature.Noted(feature.Place{}, feature.CodeNotCarried, "behind feature %d is a NextToken: the rest of the collection is in the next page", n-1))
+	}
 	return wrapped(in, err)
 }
 
@@ -125,9 +129,9 @@ func (raw *amazonFence) read(f *feature.Feature) (err error) {
 		}
 		f.Geometry.Points = []geometry.Point{{Lon: g.Circle.Center[0], Lat: g.Circle.Center[1]}}
 		f.Geometry.Radius = g.Circle.Radius
-	case g.Polygon != nil:
+	case !absent(g.Polygon):
 		return polygon("Polygon", g.Polygon)
-	case g.MultiPolygon != nil:
+	case !absent(g.MultiPolygon):
 		return polygon("MultiPolygon", g.MultiPolygon)
 	case g.Geobuf != "":
 		return errors.New("the geometry is in Geobuf: ask for it as a Polygon")
