@@ -63,15 +63,15 @@ func (t told) Unwrap() error { return t.error }
 func Told(err error) error { return told{err} }
 
 // reload applies new settings, or keeps the old ones if they have a fault. asked reports that a
-// signal asks for it. Connected clients that
-// the new ones would not admit are disconnected; new addresses need a restart.
+// signal asks for it. Connected clients that the new list would not admit are disconnected. The
+// files of the certificate are read again. Changes of the section serve need a restart.
 func (r *Role) reload(asked bool) {
 	if r.options.Reload == nil {
 		return
 	}
 	settings, err := r.options.Reload()
-	if err == nil {
-		err = r.readCertificate(&settings.Serve)
+	if now := r.options.Settings.Serve; err == nil && settings.Serve.Cert == now.Cert && settings.Serve.Key == now.Key {
+		err = r.readCertificate(&now)
 	}
 	if _, elsewhere := errors.AsType[told](err); elsewhere && asked {
 		return
@@ -100,9 +100,9 @@ func (r *Role) sendAway() (gone int) {
 	return gone
 }
 
-// Latest returns the settings of a role that takes the place of this one, which has ended: those of
-// the file but for the section serve, which takes a restart, or the last ones if the file has a
-// fault.
+// Latest returns the settings for a role that replaces this one, which has ended. They are those of
+// the file, or the last good ones if the file has a fault. The section serve stays that of the
+// start.
 func (r *Role) Latest() *Settings {
 	latest := *r.taken
 	if r.options.Reload != nil {

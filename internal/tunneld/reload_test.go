@@ -1,7 +1,9 @@
 package tunneld
 
 import (
+	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"iter"
 	"log/slog"
@@ -42,6 +44,44 @@ func TestLatest(t *testing.T) {
 	r.reload(true)
 	fault = errors.New("a fault")
 	expect("second")
+}
+
+// The certificate's files are read again with the settings. Other files need a restart, as any
+// change of the section serve.
+func TestReloadedCertificate(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string) (serve Serve, leaf []byte) {
+		key, err := keyid.Make(filepath.Join(dir, name+".key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf = key.Certificate.Certificate[0]
+		serve.Cert, serve.Key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+		if err := os.WriteFile(serve.Cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return serve, leaf
+	}
+	serve, first := write("a")
+	other, _ := write("b")
+	file := &Settings{Serve: serve}
+	r := NewRole(ServerOptions{Settings: &Settings{Serve: serve}, Logger: slog.New(slog.DiscardHandler), Reload: func() (*Settings, error) { return file, nil }})
+	r.conns = func() iter.Seq[*wire.Conn] { return func(func(*wire.Conn) bool) {} }
+	expect := func(leaf []byte) {
+		t.Helper()
+		if r.reload(true); !bytes.Equal(r.visitor.Load().Certificate[0], leaf) {
+			t.Error("another certificate is in use")
+		}
+	}
+	expect(first)
+	file = &Settings{Serve: other}
+	expect(first)
+	file = &Settings{Serve: serve}
+	if err := os.Remove(serve.Key); err != nil {
+		t.Fatal(err)
+	}
+	_, second := write("a")
+	expect(second)
 }
 
 // A file that changes after the role was made, and before it runs, is read again.
