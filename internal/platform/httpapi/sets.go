@@ -246,7 +246,10 @@ func (a *API) makeSet(name string, c *geojson.Collection, given etag.Condition) 
 	if err != nil {
 		return nil, nil, refused(err)
 	}
-	return s, snap, a.cfg.Catalog.Add(s)
+	if err = a.cfg.Catalog.Add(s); errors.Is(err, fence.ErrExists) { // from a file, meanwhile
+		err = taken(name)
+	}
+	return s, snap, err
 }
 
 // guard checks a condition against the state of a set, which includes its fences. The set must not

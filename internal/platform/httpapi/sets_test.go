@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
+	"paddock/fence"
 	"paddock/fence/track"
 )
 
@@ -44,6 +46,24 @@ func TestSets(t *testing.T) {
 	tw.problem(tw.get("/v1/sets/far?findings=maybe"), 400, `query: findings "maybe": use 0 or 1`)
 	empty := newTown(t, options{emptyCatalog: true})
 	empty.expect(empty.get("/v1/sets"), 200, `{"sets":[]}`)
+}
+
+// A set that a file adds while a request makes one of the same name is replaced.
+func TestPutBesideAFile(t *testing.T) {
+	tw := newTown(t, options{})
+	for n := range 200 {
+		name := fmt.Sprint("s", n)
+		s, err := fence.NewSet(name, fence.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var added sync.WaitGroup
+		added.Go(func() { _ = tw.catalog.Add(s) }) // unless the request was faster
+		r := tw.send(request{method: http.MethodPut, path: "/v1/sets/" + name, body: `{"type":"FeatureCollection","features":[` + triangle + `]}`})
+		if added.Wait(); r.status != http.StatusOK && r.status != http.StatusCreated {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+	}
 }
 
 func TestPutAndDeleteSet(t *testing.T) {
