@@ -17,11 +17,11 @@ type reader struct {
 	route     *router // while a batch is routed
 	opts      connectOptions
 	unread    []byte  // read during the handshake
-	connected bool    // CONNECT has come
+	connected bool    // CONNECT has come, or was not needed
 	infoSent  bool    // the second INFO has gone out
 	config    *Config // for which parse and grant are made
-	grant     *grant  // of the authorizer when config was
-	user      string  // likewise, its name
+	grant     *grant  // the authorizer's when config was adopted
+	user      string  // the name of the login then
 }
 
 var _ protocol.Handler = (*reader)(nil)
@@ -90,7 +90,7 @@ func (rd *reader) prepare(batch []byte) bool {
 		return false
 	}
 	if rd.config.logins.noAuth != nil && rd.parse.DemandsConnect(batch) {
-		// On failure, the parser returns the error. A CONNECT that follows is a later one.
+		// On failure, the parser returns the error. A CONNECT that follows is a second one.
 		rd.connected = c.auth.authenticate(credentials{}) == nil
 	}
 	return true
@@ -138,14 +138,14 @@ func (rd *reader) withoutRouter(wait func()) {
 	rd.takeRouter(time.Now().UnixNano())
 }
 
-// A panic is a fault of this program, and often of one message in it. It ends the connection whose
-// bytes have caused it, and no other. Three kinds of goroutine run input from outside: a network
-// client's reader, a goroutine that publishes in process, and either of them while it runs
-// callbacks.
+// A panic is a fault of this program, and often comes from one message. In the reader of a network
+// client it ends that connection alone. In a goroutine that publishes in process it goes on to the
+// caller. In a callback it is logged, and the subscription goes on.
 
-// recover is deferred by loop. After a panic it delivers the routed messages, whose destinations'
-// locks the router no longer holds, and closes the client without further output: the state of its
-// pending output is unknown.
+// recover is deferred by loop. After a panic it releases the router's lock and delivers the
+// messages that were routed before. The message in hand is lost, and so are those gathered for a
+// run. The client is closed without further output, because the state of its pending output is
+// unknown.
 func (rd *reader) recover() {
 	fault := recover()
 	if fault == nil {

@@ -18,7 +18,7 @@ type Served struct {
 	Identity  string          // of the client
 	Peer      string          // the visitor's address
 	Host      string          // as the visitor asked for it, "" of TCP
-	Method    string          // "" of a raw connection, as the next three
+	Method    string          // "" of a raw connection, as Path and RequestID
 	Path      string          // without its query, which may hold secrets
 	RequestID string          // that the target was given
 	Status    int             // 101: the connection went on as something else

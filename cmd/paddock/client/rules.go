@@ -74,9 +74,9 @@ type rulesPutCmd struct {
 
 // Help describes the output.
 func (*rulesPutCmd) Help() string {
-	return `All files are read before the first rule is sent. Each rule is acknowledged when it is stored, and holds for every later position. Rules of the platform that the files do not name stay. A rule that the platform has from a file of its own is changed there.
+	return `All files are read before the first rule is sent. Each rule is acknowledged when it is stored, and holds for every later position. Rules of the platform that the files do not name stay. A rule of the platform's own rules.yaml is refused: edit that file.
 
-Exit codes: 0 all rules are in force, 1 one was refused; those before it are in force, 2 usage, or a fault in a file: nothing was sent.
+Exit codes: 0 all rules are in force, 1 a rule was refused and those before it are in force, the platform did not answer, or a file cannot be read, 2 usage, or a fault in a file: nothing was sent.
 
     paddock rules put rules.yaml
     paddock rules put rules.yaml --dry-run`

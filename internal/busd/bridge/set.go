@@ -80,8 +80,8 @@ func (s *Set) set(list []*bridge) {
 
 func (s *Set) denied() []string { return *s.deny.Load() }
 
-// Close ends all bridges. What waits for other servers goes there until ctx ends, for three seconds
-// at most.
+// Close ends all bridges. A connected server still gets the waiting messages until ctx ends, for
+// three seconds at most. Messages for other servers are dropped.
 func (s *Set) Close(ctx context.Context) {
 	if s == nil {
 		return
