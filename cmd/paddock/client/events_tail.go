@@ -100,7 +100,9 @@ func (t *tail) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case isRefused && refused.status == http.StatusGone && refused.oldest != "":
-			t.skipTo(refused.oldest)
+			if err := t.skipTo(refused.oldest); err != nil {
+				return err
+			}
 			continue
 		case isRefused && refused.status != http.StatusServiceUnavailable && refused.status != http.StatusTooManyRequests,
 			!t.reached, isPrinting(err):
@@ -118,14 +120,16 @@ func (t *tail) run(ctx context.Context) error {
 }
 
 // skipTo begins at the oldest cursor in place of one that is not kept any more, and tells of the
-// gap.
-func (t *tail) skipTo(oldest string) {
+// gap. The error is one of printing that.
+func (t *tail) skipTo(oldest string) error {
 	record, _ := json.Marshal(map[string]string{ // texts always encode
 		"type": gapType, "from": t.cursor, "to": oldest, "reason": "they are no longer kept",
 	})
-	if _, err := t.print(record); err == nil {
-		t.begin(oldest)
+	if _, err := t.print(record); err != nil {
+		return err
 	}
+	t.begin(oldest)
+	return nil
 }
 
 // begin has the next request begin behind a cursor.

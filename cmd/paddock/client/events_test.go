@@ -2,10 +2,13 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 
 	"paddock/internal/platform/events"
@@ -44,5 +47,28 @@ func TestListOfEventsEnds(t *testing.T) {
 		if lines := bytes.Count(out.Bytes(), []byte("\n")); lines < c.kept || lines != told {
 			t.Errorf("%s: %d events printed, of %d that were kept and %d that were sent", name, lines, c.kept, told)
 		}
+	}
+}
+
+// full is an output that takes nothing, as a file on a full disk.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestGapOnFullDisk holds that a gap which cannot be printed ends the command.
+func TestGapOnFullDisk(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	requests := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests++; requests > 100 {
+			http.Error(w, `{"detail":"asked without an end"}`, http.StatusBadRequest)
+			return
+		}
+		http.Error(w, `{"detail":"not kept","oldest":"e-9"}`, http.StatusGone)
+	}))
+	defer s.Close()
+	k := &eventsTailCmd{remote: remote{Server: s.URL}, eventFilter: eventFilter{JSON: true, FromCursor: "e-1"}}
+	if err := k.Run(t.Context(), &Console{Stdout: full{}, Stderr: io.Discard}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("after %d requests: %v", requests, err)
 	}
 }
