@@ -41,7 +41,9 @@ export async function begin(app: App, map: GLMap, request: Request): Promise<voi
   const { grant } = app;
   if (request.kind !== "draw" && !stored) throw new Error(`The set ${request.set} has no fence ${request.fence}.`);
   const set = stored?.set ?? request.set ?? "";
-  if (set !== "" && !mayWrite(grant.value, set)) throw new Error(`The key ${grant.value?.name ?? ""} may not change fences of ${set}.`);
+  if (!mayWrite(grant.value, set || undefined)) {
+    throw new Error(`The key ${grant.value?.name ?? ""} may not change fences${set === "" ? "" : ` of ${set}`}.`);
+  }
   const session = new Session(app, map, request, sets, stored);
   if (request.kind === "delete") await session.removeOnly();
   await session.ended;
@@ -271,7 +273,7 @@ function boxOf(shape: Shape): [number, number, number, number] {
   return [lon - dx, Math.max(-90, lat - dy), lon + dx, Math.min(90, lat + dy)];
 }
 
-/** A key for some sets makes only these. */
+/** A key for some sets makes no others. */
 function mayMake(grant: Grant | null): boolean {
-  return grant !== null && grant.sets === undefined;
+  return mayWrite(grant) && grant?.sets === undefined;
 }
