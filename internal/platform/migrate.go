@@ -31,8 +31,8 @@ var (
 	errNotNode = errors.New("it is that of a platform on its own already: use it as it is")
 )
 
-// attach makes a journal one of a node of the log with an id, which has applied the log up to a
-// place, and stores further values with that. Its cursors, epoch and numbers stay.
+// attach marks a journal as that of a node: it belongs to the log with an id, and has applied the
+// log up to place. It stores more in the same write. Cursors, epoch and numbers stay.
 func attach(j journal.Journal, id string, place cluster.Place, more ...journal.Value) error {
 	return j.Put(append(more, journal.Value{Name: logName, Bytes: []byte(id)}, place.Value())...)
 }
@@ -73,17 +73,19 @@ func (p *Platform) refuseNode() error {
 	return err
 }
 
-// Migrate makes the state in the data directory of a stopped platform that of a cluster without a
-// state: its first snapshot. The directory stays as it is. version is that of this program, and
-// progress is called with the bytes that were written.
+// Migrate stores the state of a stopped platform as the first snapshot of a cluster that has no
+// state. dir does not change. version is that of this program. progress gets the bytes that are
+// stored.
 func Migrate(ctx context.Context, dir string, log *streamlog.Log, version string, progress io.Writer) (s streamlog.Snapshot, err error) {
 	if err := stateless(ctx, log); err != nil {
 		return s, err
 	}
 	err = withCopy(dir, dir, func(work string) error {
 		if err := change(work, func(j *journal.Disk) error {
-			if id, err := attached(j); err != nil || id != "" {
-				return errors.Join(err, fmt.Errorf("%s: %w", dir, errOfNode))
+			if id, err := attached(j); err != nil {
+				return err
+			} else if id != "" {
+				return fmt.Errorf("%s: %w", dir, errOfNode)
 			}
 			return attach(j, log.ID, cluster.Place{Sequence: streamlog.BaseSequence})
 		}); err != nil {
@@ -122,25 +124,28 @@ func stateless(ctx context.Context, log *streamlog.Log) error {
 	return nil
 }
 
-// Detach makes a data directory of a platform on its own of that of a stopped node of a cluster,
-// which stays as it is. Other nodes may have had more events: so cursors and ids are as after
-// [Restore]. The directory to must have no journal.
+// Detach copies the data directory of a stopped node to another directory, for a platform on its
+// own. dir does not change. Cursors and ids go on as after [Restore], because other nodes may have
+// had more events. The directory to must have no journal.
 func Detach(dir, to string) (err error) {
 	if err := absent(JournalDir(to)); err != nil {
 		return err
 	}
+	_, missing := os.Stat(to)
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && missing != nil {
 			_ = os.Remove(to) // unless there is something in it
 		}
 	}()
 	return withCopy(dir, to, func(work string) error {
 		if err := change(work, func(j *journal.Disk) error {
-			if id, err := attached(j); err != nil || id == "" {
-				return errors.Join(err, fmt.Errorf("%s: %w", dir, errNotNode))
+			if id, err := attached(j); err != nil {
+				return err
+			} else if id == "" {
+				return fmt.Errorf("%s: %w", dir, errNotNode)
 			}
 			return beginAnew(j)
 		}); err != nil {
@@ -150,8 +155,8 @@ func Detach(dir, to string) (err error) {
 	})
 }
 
-// withCopy calls f with a data directory within beside that has a copy of the journal of dir, which
-// no process opens meanwhile.
+// withCopy copies the journal of dir into a work directory below the directory beside, and calls f
+// with it. No process can open the journal of dir meanwhile.
 func withCopy(dir, beside string, f func(work string) error) (err error) {
 	if err := journal.CheckFormat(JournalDir(dir)); err != nil {
 		return err
