@@ -27,11 +27,11 @@ func (v Level) String() string { return nameOf(levelNames[:], v) }
 // the measures that it is derived from.
 //
 // A late send of an open run has a cause (see [Cause]); causes on the generator's side are compared
-// with the response times. A closed run can be late only behind a pause, or where requests are made
-// more slowly than they are sent. In every run the verdict also depends on the threads: a thread
-// that computes all the time delays the service's answers, and so does a thread that the system did
-// not run. A pool of connections that is too small, and a slow service, are not the generator's
-// doing.
+// with the response times. In a closed run a send is late only after a pause of its connection
+// (Plan.Think, [Pauser]), or if the next request is not made yet ([Script]). In every run the
+// verdict also depends on the threads: a thread that computes all the time delays the service's
+// answers, and so does a thread that the system did not run. A pool of connections that is too
+// small, and a slow service, are not the generator's doing.
 type Verdict struct {
 	Level    Level
 	Measures []Measure // everything that could be judged, the worst first
@@ -55,18 +55,19 @@ var (
 	// A hundredth of the p99 is less than the difference between two runs; a twentieth is a
 	// difference that comparisons look for.
 	lagBounds = bounds{0.01, 0.05}
-	// Of a processor that is used for more than four fifths, a queue builds up before
-	// the thread now and then; at 95 % there always is one.
+	// A thread that is busy for more than four fifths of the time has a queue of work now and
+	// then. At 95 % it always has one.
 	cpuBounds   = bounds{0.80, 0.95}
 	heldBounds  = bounds{0.02, 0.10}
 	stealBounds = bounds{0.05, 0.25}
 	quotaBounds = bounds{0.001, 0.05}
 	gcBounds    = bounds{0.002, 0.02}
-	// A shortage on this side is never the service's error.
+	// Missing ports or descriptors on this machine are never the service's fault: one failure is
+	// amber.
 	scarceBounds = bounds{0.0001, 0.01}
 )
 
-// Judge gives the verdict of a run. One of several processes is as good as the worst of them.
+// Judge returns the verdict of a run. A run of several processes has that of its worst process.
 func Judge(p *Plan, r *Result) Verdict {
 	var l Verdict
 	if r.Total.Done == 0 {

@@ -32,7 +32,7 @@ type tunnelCmd struct {
 func (*tunnelCmd) Help() string {
 	return `On the machine with the service "id" prints how it is known; on the server "serve --allow ID=HOST" lets it in, and prints the command with which it connects. Both sides take a file instead of flags (-c).
 
-Exit codes of a client: 0 ended as asked, 1 failed, 2 the command line or the file is wrong, 3 the server did not let it in or gave it nothing, or is another one, 4 no connection for longer than max_time.`
+Exit codes of a client: 0 ended as asked, 1 failed, 2 the command line or the file is wrong, 3 the server refused it, bound none of its tunnels, or is not the expected one, 4 no connection for longer than max_time.`
 }
 
 // Exit codes of the commands that connect, beside those of all commands.

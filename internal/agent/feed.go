@@ -151,7 +151,7 @@ func (f *feed) take(message []byte) error {
 	return nil
 }
 
-// put adds an event, or a gap, to the log and publishes it on the bus.
+// put adds an event or a gap to the log. It also publishes an event on the bus.
 func (f *feed) put(kind string, h *head, message []byte) {
 	message = bytes.Clone(message)
 	r := events.Record{JSON: events.Plain(message), Arrived: track.MillisOf(time.Now())}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxShaped is how many connections a Shaper carries at once. More wait in the
-	// system's queue of the listener.
+	// maxShaped is how many connections a Shaper carries at once. One more is accepted and waits;
+	// further ones wait in the system's queue of the listener.
 	maxShaped = 256
 
 	// shapedSocket is the size in bytes that the sockets of a Shaper ask for, a

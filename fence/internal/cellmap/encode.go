@@ -7,7 +7,9 @@ import (
 	"paddock/fence/geometry"
 )
 
-// record makes one, and gives its offset. Of the edges so many are within the cell.
+// record appends the record of a cell and returns its offset in words. edges may touch the cell;
+// inside of them are within it, as [Map.within] tells. corner lists the parts that hold the
+// south-west corner.
 func (w *cellBand) record(cell square, edges []uint32, inside int, corner []uint32) uint32 {
 	m := &w.b.m
 	at := uint32(len(w.words))
@@ -104,12 +106,12 @@ func (w *cellBand) local(part uint32) uint32 {
 	return uint32(i)
 }
 
-// cutSlack is more than what the place errs by where an edge is cut off: a few rounding errors
-// of numbers below 1<<33. The piece that is left is taken to end that much later: a point that
-// is not level with it must not be level with what is in the window.
+// cutSlack is more than the error of the latitude at which an edge is cut off: a few rounding
+// errors of numbers below 1<<33. The piece that is left is made longer by it at that end. So a point
+// whose latitude is beyond the longer piece is also beyond the part of the edge in the window.
 const cutSlack = 1.0 / (1 << 14)
 
-// cut gives an edge's words for a record of a cell, or false if it does not come near.
+// cut returns an edge's words for a record of a cell, or false if no part of it is in the window.
 func (m *Map) cut(e *ringEdge, cell square) (lo, size uint32, ok bool) {
 	scale := recordScale(cell.shift)
 	x, y := (int64(e.x)-cell.x)>>scale, (int64(e.y)-cell.y)>>scale

@@ -7,8 +7,8 @@
 // records commits the missing ones. Checkpoints hold the state of a partition after some
 // record, so that only later records are applied again.
 //
-// [Memory] and [Disk] pass one suite of tests. The disk's store is pebble, behind an interface as
-// small as this, so nothing else of the program knows it.
+// [Memory] and [Disk] pass one suite of tests. [Disk] stores in pebble. Outside of tests no other
+// package uses pebble.
 package journal
 
 import (
@@ -29,9 +29,9 @@ type Journal interface {
 	// records newest is oldest-1.
 	Bounds() (oldest, newest uint64)
 
-	// Commit adds a piece of the results of a record, behind the others; else the error is
-	// ErrOrder. It is not durable by itself: a loss of power may take the newest pieces, and no
-	// others.
+	// Commit adds a piece of the results of a record. The piece must follow the newest one, or the
+	// error is ErrOrder. It is not durable by itself: a loss of power may take the newest pieces,
+	// and no others.
 	Commit(p Piece) error
 	// Committed returns the newest piece, without its events. If there was none yet, it is the last
 	// one of record 0, and cursor 1 is next.
@@ -42,7 +42,8 @@ type Journal interface {
 	// OldestEvent returns the cursor of the oldest event that is kept, or of the next one.
 	OldestEvent() uint64
 
-	// SaveCheckpoint keeps the state of a partition after a record, beside the one before it.
+	// SaveCheckpoint keeps the state of a partition after a record, beside the one before it. It is
+	// not durable by itself.
 	SaveCheckpoint(partition int, number uint64, state []byte) error
 	// Checkpoints returns the kept states of a partition, at most two, the newest one first.
 	Checkpoints(partition int) ([]Checkpoint, error)
@@ -103,7 +104,8 @@ type Span struct{ From, To string }
 // Only returns the span of one name.
 func Only(name string) Span { return Span{name, name + "\x00"} }
 
-// PrefixEnd returns the first name behind all names with a prefix. Not all of its bytes may be 255.
+// PrefixEnd returns the first name behind all names with a prefix. The prefix has at least one byte
+// below 255.
 func PrefixEnd(prefix string) string {
 	last := len(prefix) - 1
 	for prefix[last] == 255 {

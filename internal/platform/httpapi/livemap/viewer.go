@@ -24,8 +24,8 @@ const (
 	sparse  = 4_000
 	// cellsEvery is the interval of frames with cells while the client asks for nothing else.
 	cellsEvery = time.Second
-	// sparedNames are kept beyond twice the number of the last frame, so that few frames search for
-	// names to forget.
+	// At most 2*n+sparedNames names are kept after a frame of n objects, so that few frames search
+	// for names to forget.
 	sparedNames = 1024
 )
 
@@ -45,8 +45,8 @@ type Object struct {
 // Request changes what a viewer sees. Absent fields change nothing.
 type Request struct {
 	View    *[4]float64 `json:"view"`    // west, south, east, north; it may cross the antimeridian
-	Objects *Filter     `json:"objects"` //
-	Cell    *int        `json:"cell"`    // level of the cells that the client can show, 0 to MaxCell; else none
+	Objects *Filter     `json:"objects"` // selects objects
+	Cell    *int        `json:"cell"`    // level of the cells that the client can show, at most MaxCell; below 0: it shows none
 	Single  *Object     `json:"single"`  // sent on its own beside cells
 }
 
@@ -73,8 +73,8 @@ type Viewer struct {
 	seen, silent int
 }
 
-// verdict is what is known of an object by its name: a byte for each object of the platform, for a
-// key or a filter by names.
+// verdict is what the key and the filter say about the name of an object. It is stored only if the
+// key or the filter depends on names: one byte for each object.
 type verdict uint8
 
 const (
@@ -112,8 +112,9 @@ func (v *Viewer) Counts() (objects, silent int) { return v.seen, v.silent }
 // FiltersStates reports whether the viewer sees objects in some states only.
 func (v *Viewer) FiltersStates() bool { return len(v.match.states) > 0 }
 
-// Draw returns the frame of the objects in all, which are as of at, and the names that the client
-// needs before it. The frame is nil when none is due, and valid until the next call.
+// Draw returns the frame for the objects all, as they were at the time at, and the names that the
+// client needs first. The frame is nil if the client shows cells and none is due. It is valid until
+// the next call.
 func (v *Viewer) Draw(at time.Time, all []track.Dot) (names []ingest.Named, frame []byte) {
 	shown := v.look(all)
 	if v.packed = v.cell >= 0 && shown > v.bound(); v.packed {
