@@ -18,6 +18,7 @@ type driver struct {
 	began   int64 // ns; of the interval that is recorded now
 	swap    int64 // ns; when it ends
 	last    int64 // ns; when the grace ends; never = it has not begun
+	turned  int64 // ns; when it had its last turn
 	use     func() ThreadUse
 	used    ThreadUse      // at the interval's start
 	results chan *Interval // recorded ones, in order; closed at the end
@@ -54,6 +55,7 @@ func (d *driver) boundary(from int64) int64 {
 
 // turn does the work that is due, and reports whether the loop is at its end.
 func (d *driver) turn(now int64) (over bool) {
+	d.turned = now
 	if now >= d.swap {
 		d.change(d.swap)
 	}
@@ -132,11 +134,11 @@ func (d *driver) target(from, to int64) float64 {
 	return n * float64(d.plan.Fanout) / float64(d.step)
 }
 
-// close ends the last interval.
-func (d *driver) close(now int64) {
-	d.told.tell(d.rec, d.inFlight, now)
-	if now > d.began {
-		d.change(now)
+// close ends the last interval, with the last turn.
+func (d *driver) close() {
+	d.told.tell(d.rec, d.inFlight, d.turned)
+	if d.turned > d.began {
+		d.change(d.turned)
 	}
 	close(d.results)
 	for _, c := range d.conns {

@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"paddock/load"
 	"paddock/load/histogram"
@@ -64,5 +66,33 @@ func TestPhasesWithTLS(t *testing.T) {
 	}
 	if sum := v.TCP.Mean() + v.TLS.Mean(); v.TLS.Min() <= 0 || sum > v.Connect.Mean()+v.Connect.Mean()/100 {
 		t.Errorf("TCP %v and TLS %v of %v", v.TCP.Mean(), v.TLS.Mean(), v.Connect.Mean())
+	}
+}
+
+// A run that has all its answers does not wait for connections that are still being made.
+func TestEndWithAHandshakeUnderWay(t *testing.T) {
+	t.Parallel()
+	pair := httptest.NewUnstartedServer(nil)
+	pair.StartTLS()
+	defer pair.Close()
+	var connections atomic.Int32
+	address := serve(t, func(c net.Conn) {
+		if connections.Add(1) > 2 { // the probe, and one connection of the run
+			_, _ = io.Copy(io.Discard, c)
+			return
+		}
+		s := tls.Server(c, pair.TLS)
+		_, _ = io.Copy(s, s)
+	})
+	const timeout = time.Minute
+	r, err := load.Run(t.Context(), load.Plan{
+		Address: address, Codec: ping(8), Conns: 2, Count: 10, Timeout: timeout,
+		TLS: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a test
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Total.Done != 10 || r.Elapsed > timeout/2 {
+		t.Errorf("%d answers in %v", r.Total.Done, r.Elapsed)
 	}
 }

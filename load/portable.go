@@ -28,6 +28,7 @@ type netLoop struct {
 	events chan netEvent
 	conns  map[*conn]*netConn // connected, or dialing
 	ending chan struct{}      // closed at the end
+	live   context.Context    // ends with it
 	tasks  sync.WaitGroup
 }
 
@@ -69,9 +70,14 @@ func (p *portable) drive(d *driver, _ int, clock clock) error {
 		conns: map[*conn]*netConn{}, ending: make(chan struct{}),
 	}
 	d.tr = l
-	var waited int64 // ns
+	var (
+		waited int64 // ns
+		cancel context.CancelFunc
+	)
+	l.live, cancel = context.WithCancel(context.Background())
 	d.use = func() ThreadUse { return ThreadUse{Waited: time.Duration(waited)} }
 	defer l.tasks.Wait()
+	defer cancel()
 	defer close(l.ending)
 	d.start(clock.now())
 	timer := time.NewTimer(time.Hour)
@@ -148,7 +154,7 @@ func (l *netLoop) dial(c *conn) {
 	n := &netConn{of: c, wake: make(chan struct{}, 1), taken: make(chan []byte, 1)}
 	l.conns[c] = n
 	l.tasks.Go(func() {
-		nc, tcp, tls, err := connect(context.Background(), l.plan, l.plan.Timeout)
+		nc, tcp, tls, err := connect(l.live, l.plan, l.plan.Timeout)
 		n.mu.Lock()
 		n.nc = nc
 		gone := n.gone

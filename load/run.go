@@ -165,7 +165,7 @@ func (r *run) do(ctx context.Context, e engine) (*Result, error) {
 			if errs[i] != nil {
 				r.halt.Store(true)
 			}
-			d.close(clock.now())
+			d.close()
 		})
 	}
 	r.collect()
