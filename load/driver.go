@@ -21,6 +21,7 @@ type driver struct {
 	turned  int64 // ns; when it had its last turn
 	use     func() ThreadUse
 	used    ThreadUse      // at the interval's start
+	unmeant float64        // requests of the plan's count that are not in a target yet
 	results chan *Interval // recorded ones, in order; closed at the end
 	spare   chan *Interval // to record in
 	told    told
@@ -30,7 +31,7 @@ type driver struct {
 func newDriver(l *loop, halt *atomic.Bool, sending *atomic.Int32) *driver {
 	d := &driver{
 		loop: l, halt: halt, sending: sending, last: never, use: func() ThreadUse { return ThreadUse{} },
-		results: make(chan *Interval, 1), spare: make(chan *Interval, 1),
+		unmeant: float64(l.left), results: make(chan *Interval, 1), spare: make(chan *Interval, 1),
 	}
 	d.spare <- NewInterval()
 	d.swap = d.boundary(0)
@@ -40,7 +41,7 @@ func newDriver(l *loop, halt *atomic.Bool, sending *atomic.Int32) *driver {
 // boundary is where the interval ends that begins at an instant: each second of the
 // measured time, which begins and ends an interval.
 func (d *driver) boundary(from int64) int64 {
-	warm, end := int64(d.plan.Warmup), d.plan.end()
+	warm, end := int64(d.plan.Warmup), d.end
 	next := warm
 	if from >= warm {
 		next = warm + ((from-warm)/intervalLength+1)*intervalLength
@@ -63,7 +64,7 @@ func (d *driver) turn(now int64) (over bool) {
 		d.told.tell(d.rec, d.inFlight, now)
 		d.window.close(d.rec, now)
 	}
-	atEnd := now >= d.plan.end()
+	atEnd := now >= d.end
 	if !d.stopped && (d.halt.Load() || atEnd && d.stripe == nil) {
 		d.stop(now)
 	}
@@ -71,11 +72,17 @@ func (d *driver) turn(now int64) (over bool) {
 		d.spent = true
 		d.sending.Add(-1)
 	}
-	if d.last == never && (atEnd || d.exhausted() && d.heard()) {
+	if d.last == never && (atEnd || d.exhausted() && d.heard() && d.past(now)) {
 		d.last = now + int64(d.plan.Grace)
 	}
 	d.tick(now)
-	return d.finished() && d.heard() && d.missing() <= 0 || now >= d.last
+	return d.finished() && d.heard() && d.missing() <= 0 && d.past(now) || now >= d.last
+}
+
+// past reports whether a loop that is exhausted has come to its planned end, which with arrivals
+// is behind the last one.
+func (d *driver) past(now int64) bool {
+	return d.stopped || d.left <= 0 || d.end == never || now >= d.end
 }
 
 // heard reports whether every thread has stopped sending to the listeners of this one.
@@ -93,7 +100,7 @@ func (d *driver) missing() int64 {
 func (d *driver) deadline() int64 {
 	at := min(d.loop.deadline(), d.swap, d.last)
 	if d.last == never {
-		at = min(at, d.plan.end())
+		at = min(at, d.end)
 	}
 	return at
 }
@@ -121,17 +128,22 @@ func (d *driver) change(at int64) {
 	d.rec.MaxInFlight = d.inFlight
 }
 
-// target is how many requests are meant in a time, of this thread.
+// target is how many answers are meant in a time, of this thread. To those of all times there is
+// the plan's count.
 func (d *driver) target(from, to int64) float64 {
-	to = min(to, d.plan.end())
+	to = min(to, d.end)
 	if d.stopped {
 		to = min(to, d.cut)
 	}
 	if d.plan.Arrivals == nil || to <= from {
 		return 0
 	}
-	n := meant(d.plan.Arrivals, time.Duration(from), time.Duration(to))
-	return n * float64(d.plan.Fanout) / float64(d.step)
+	n := meant(d.plan.Arrivals, time.Duration(from), time.Duration(to)) / float64(d.step)
+	if d.plan.Count > 0 {
+		n = min(n, d.unmeant)
+		d.unmeant -= n
+	}
+	return n * float64(d.plan.Fanout)
 }
 
 // close ends the last interval, with the last turn.

@@ -41,6 +41,7 @@ type loop struct {
 
 	number, step int64 // of the next request, and the distance to the one behind it
 	left         int64 // requests that may still be sent
+	end          int64 // ns; see Plan.end
 	next         int64 // ns; when the next arrival is due; never = there is none
 	starved      int64 // ns; when a request was last due and no connection idle
 	dry          int64 // ns; when a request was last to be sent and had not been made
@@ -79,7 +80,7 @@ type loop struct {
 func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	l := &loop{
 		plan: plan, tr: tr, thread: plan.Codec.Thread(part, of),
-		number: int64(part), step: int64(of), left: math.MaxInt64, next: never, starved: -1, dry: -1,
+		number: int64(part), step: int64(of), left: math.MaxInt64, end: plan.end(), next: never, starved: -1, dry: -1,
 		rec: NewInterval(),
 	}
 	l.pauser, _ = l.thread.(Pauser)
@@ -143,7 +144,7 @@ func (l *loop) advance() {
 	if l.left <= 0 {
 		return
 	}
-	if at, ok := l.stripe.Next(); ok && int64(at) < l.plan.end() {
+	if at, ok := l.stripe.Next(); ok && int64(at) < l.end {
 		l.next = int64(at)
 	}
 }

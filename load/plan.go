@@ -41,7 +41,7 @@ type Plan struct {
 	PerConn int64
 
 	// Duration is the length of the measurement, and Warmup precedes it unmeasured. Count ends the
-	// run after so many requests. If both bounds are 0 the arrivals' length ends it.
+	// run after so many requests, and the arrivals' length ends it at the latest.
 	Duration, Warmup time.Duration
 	Count            int64
 	// Timeout is the time after which a request fails and its connection is given up: 30 s if 0.
@@ -132,13 +132,17 @@ func nameOf[T ~uint8](names []string, i T) string {
 	return "unknown"
 }
 
-// end is when nothing more is sent, in ns since the run's start; never = it is not the
+// end is when nothing more is due, in ns since the run's start; never = it is not the
 // time that ends the run.
 func (p *Plan) end() int64 {
-	if p.Duration <= 0 {
-		return never
+	end := int64(never)
+	if p.Duration > 0 {
+		end = int64(p.Warmup + p.Duration)
 	}
-	return int64(p.Warmup + p.Duration)
+	if p.Arrivals != nil && p.Arrivals.Length() > 0 {
+		end = min(end, int64(p.Arrivals.Length()))
+	}
+	return end
 }
 
 // threads is how many threads the run has, in all processes.

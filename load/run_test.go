@@ -239,8 +239,7 @@ func TestProgress(t *testing.T) {
 		if p.Sent != w.sent || p.OK != w.sent || p.Failed != 0 || p.InFlight != 0 || p.At <= 0 {
 			t.Errorf("%+v, %d sent", p, w.sent)
 		}
-		// A thread may be done once its last request is, at most 2 ms before the end.
-		if got := r.Total.Target; got < 198 || got > 200.001 {
+		if got := r.Total.Target; got < 199.999 || got > 200.001 {
 			t.Errorf("%v requests were meant", got)
 		}
 	})
