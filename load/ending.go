@@ -21,7 +21,13 @@ func (l *loop) lose(c *conn, s *slot, class Class, now int64) {
 	l.leave(s)
 	l.notify(c, s, &Answer{Class: class}, now)
 	l.rec.Failed[class]++
-	if int(s.target) < len(l.targets) && !s.quiet {
+	if s.quiet {
+		return // its answers are the listeners', and missing there
+	}
+	if class != ClassTimeout {
+		l.rec.Lost++
+	}
+	if int(s.target) < len(l.targets) {
 		l.targets[s.target].errors++
 	}
 }

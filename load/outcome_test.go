@@ -66,12 +66,15 @@ func TestEachIsToldOfFailures(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			engines(t, func(t *testing.T, e load.Engine) {
 				var ended []load.Outcome
-				_, err := load.Run(t.Context(), load.Plan{
+				r, err := load.Run(t.Context(), load.Plan{
 					Address: serve(t, tc.service), Codec: ping(8), Conns: 3, Count: 3, Timeout: 500 * time.Millisecond, Engine: e,
 					Each: func(int) func(*load.Outcome) { return func(e *load.Outcome) { ended = append(ended, *e) } },
 				}, nil)
 				if err != nil || len(ended) != 3 {
 					t.Fatalf("%+v, %v", ended, err)
+				}
+				if v := &r.Total; v.Lost+int64(v.Response.Count()) != 3 || (v.Lost == 0) != (tc.class == load.ClassTimeout) {
+					t.Errorf("%d lost, %d with a time", v.Lost, v.Response.Count())
 				}
 				for _, e := range ended {
 					if e.Class != tc.class || (e.FirstByte != 0) != tc.first || e.Done < e.Sent || e.Connected == 0 {

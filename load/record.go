@@ -54,6 +54,7 @@ func (v *Interval) Add(o *Interval) {
 	v.BodyIn += o.BodyIn
 	v.Connects += o.Connects
 	v.Reconnects += o.Reconnects
+	v.Lost += o.Lost
 	for i, n := range o.Failed {
 		v.Failed[i] += n
 	}

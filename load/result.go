@@ -15,6 +15,7 @@ type Interval struct {
 	BytesOut, BytesIn, BodyIn int64
 	Connects, Reconnects      int64
 	Failed                    [Classes]int64 // by class; ClassOK counts the good answers
+	Lost                      int64          // requests that have ended without an answer, and are not in Response
 	Status                    map[uint16]int64
 	Late                      [Causes]int64         // sends, by cause
 	LateTime                  [Causes]time.Duration // the sum of their lags

@@ -67,7 +67,7 @@ func (p *packed) histogram() (*histogram.Histogram, error) {
 // changes with every count, and with the bucket of every time.
 func checksum(v *load.Interval) (sum uint64) {
 	counts := append([]int64{v.Sent, v.Done, v.BytesOut, v.BytesIn, v.BodyIn, v.Connects, v.Reconnects}, v.Failed[:]...)
-	for i, n := range append(counts, v.Late[:]...) {
+	for i, n := range append(append(counts, v.Late[:]...), v.Lost) {
 		sum += uint64(n) * mix(uint64(i))
 	}
 	for i, h := range v.Histograms() {

@@ -187,20 +187,25 @@ func (o Objective) value(h *histogram.Histogram, n, all uint64) (time.Duration, 
 	return h.Quantile((float64(rank) - 0.5) / float64(n)), true
 }
 
-// times are the durations that are meant, and how many of them were still running.
+// times are the durations that are meant, and how many of them have not ended. A timeout has the
+// time of the timeout.
 func (o Objective) times(r *load.Result) (*histogram.Histogram, uint64) {
 	t, u := &r.Total, r.Unanswered
 	switch o.Times {
 	case Service:
-		return t.Service, uint64(u.Count)
+		return t.Service, uint64(u.Count + t.Lost)
 	case Lag:
 		return t.Lag, uint64(u.Unsent)
 	case Connect:
 		return t.Connect, 0
 	case FirstByte:
-		return t.FirstByte, 0
+		if t.FirstByte == nil || t.FirstByte.Count() == 0 && t.Done > 0 {
+			return t.FirstByte, 0 // answers without one are of a protocol that has none
+		}
+		// Answers that ended within had one.
+		return t.FirstByte, uint64(u.Count + t.Failed[load.ClassTimeout] + max(t.Lost-t.Failed[load.ClassEarlyEnd], 0))
 	}
-	return t.Response, uint64(u.Count + u.Unsent)
+	return t.Response, uint64(u.Count + u.Unsent + t.Lost + t.Failed[load.ClassShed] + t.Failed[load.ClassDropped])
 }
 
 // Failures are the requests of a run that failed, were given up or had no answer, and all

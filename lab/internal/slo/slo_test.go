@@ -120,6 +120,16 @@ func result() *load.Result {
 	return r
 }
 
+// served changes a run that has all times.
+func served(change func(*load.Result)) func(*load.Result) {
+	return func(r *load.Result) {
+		r.Total.Service, r.Total.FirstByte, r.Total.Done = r.Total.Response, r.Total.Response, 1000
+		if change != nil {
+			change(r)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct {
 		objective string
@@ -150,6 +160,21 @@ func TestCheck(t *testing.T) {
 		{"p99>2s", func(r *load.Result) { r.Unanswered.Count = 12 }, slo.Met},
 		{"max<1h", func(r *load.Result) { r.Unanswered.Count = 1 }, slo.Missed},
 		{"mean<1h", func(r *load.Result) { r.Unanswered.Unsent = 1 }, slo.Missed},
+		{"p99<2s", func(r *load.Result) { r.Total.Lost = 12 }, slo.Missed},
+		{"p99<2s", func(r *load.Result) { r.Total.Failed[load.ClassShed] = 12 }, slo.Missed},
+		{"p99<2s", func(r *load.Result) { r.Total.Failed[load.ClassDropped] = 12 }, slo.Missed},
+		{"p99<2s", func(r *load.Result) { r.Total.Failed[load.ClassTimeout] = 12 }, slo.Met}, // they have a time
+		{"service.p99<2s", served(func(r *load.Result) { r.Total.Lost = 12 }), slo.Missed},
+		{"service.p99<2s", served(func(r *load.Result) { r.Total.Failed[load.ClassShed] = 12 }), slo.Met},
+		{"first-byte.p99<2s", served(nil), slo.Met},
+		{"first-byte.p99<2s", served(func(r *load.Result) { r.Unanswered.Count = 12 }), slo.Missed},
+		{"first-byte.p99<2s", served(func(r *load.Result) { r.Total.Failed[load.ClassTimeout] = 12 }), slo.Missed},
+		{"first-byte.p99<2s", served(func(r *load.Result) { r.Total.Lost = 12 }), slo.Missed},
+		{"first-byte.p99<2s", served(func(r *load.Result) { r.Total.Lost, r.Total.Failed[load.ClassEarlyEnd] = 12, 12 }), slo.Met},
+		{"first-byte.p99<2s", func(r *load.Result) {
+			r.Total.FirstByte, r.Total.Done, r.Unanswered.Count = histogram.New(), 1000, 300
+		}, slo.Unknown},
+		{"first-byte.p99<2s", func(r *load.Result) { r.Total.FirstByte, r.Unanswered.Count = histogram.New(), 300 }, slo.Missed},
 	} {
 		list, err := slo.Parse(tc.objective)
 		if err != nil {
