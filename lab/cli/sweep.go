@@ -242,19 +242,25 @@ func (p *prober) publish(r result, name string) error {
 	return errors.Join(writeSummary(filepath.Join(p.Out, name), r), writeReport([]string{p.Out}, filepath.Join(p.Out, "report.html")))
 }
 
-// maxRests bounds the single requests before a run. A backlog takes one of them, however long it
-// is, where requests are answered in turns.
-const maxRests = 20
+// maxRests bounds the single requests before a run, and maxLost those without an answer. A backlog
+// takes one of them, however long it is, where requests are answered in turns.
+const (
+	maxRests = 20
+	maxLost  = 3
+)
 
 // rest sends single requests until one is answered about as fast as the fastest of them so far, and
-// at the start three, so that no run measures the backlog of another.
+// at the start three, so that no run measures the backlog of another. Each of them is waited for up
+// to its timeout.
 func (p *prober) rest(ctx context.Context) error {
-	var last time.Duration
-	first := p.alone == 0
-	for i := range maxRests {
+	last, needed := "", 1
+	if p.alone == 0 {
+		needed = 3
+	}
+	for answered, lost := 0, 0; answered+lost < maxRests && lost < maxLost; {
 		flags := loadFlags{Conns: 1, runFlags: *p.runFlags}
 		flags.Duration, flags.Warmup, flags.Count, flags.Threads, flags.Depth, flags.Quiet, flags.Out, flags.Repeat = 0, 0, 1, 1, 1, true, "", 1
-		flags.Busy, flags.MaxConns, flags.Deadline = "queue", 0, 0
+		flags.Busy, flags.MaxConns, flags.Deadline, flags.Grace = "queue", 0, 0, flags.Timeout
 		r, err := flags.prepare(p.title, p.plan)
 		if err != nil {
 			return err
@@ -263,15 +269,23 @@ func (p *prober) rest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if last = run.Result.Total.Response.Max(); p.alone == 0 || last < p.alone {
-			p.alone = last
+		if run.Result.Total.Done == 0 {
+			lost++
+			last = "a single request had no answer"
+			continue
 		}
-		if last <= 2*p.alone+restSlack && (!first || i >= 2) {
+		answered++
+		took := run.Result.Total.Response.Max()
+		if p.alone == 0 || took < p.alone {
+			p.alone = took
+		}
+		if took <= 2*p.alone+restSlack && answered >= needed {
 			return nil
 		}
+		last = fmt.Sprintf("a single request takes %s, and took %s once", figure.Time(took), figure.Time(p.alone))
 	}
 	if !p.Quiet {
-		fmt.Fprintf(p.c.Stderr, "the service is not at rest: a single request takes %s, and took %s once\n", figure.Time(last), figure.Time(p.alone))
+		fmt.Fprintf(p.c.Stderr, "the service is not at rest: %s\n", last)
 	}
 	return nil
 }
