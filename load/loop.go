@@ -238,7 +238,7 @@ func (l *loop) dispatch(now int64) {
 		if l.send(c, l.next, now) {
 			l.advance()
 		}
-		if c.room() {
+		if c.room() && !l.ending(c) {
 			l.idle.push(c)
 		}
 	}

@@ -88,6 +88,28 @@ func TestTimeoutEndsThoseBehind(t *testing.T) {
 	}
 }
 
+// An open run gives a connection no more requests than the plan says either, with several of them
+// on their way at once.
+func TestPerConnOfAnOpenRun(t *testing.T) {
+	l, _ := atDesk(t, Plan{
+		Codec: &Raw{Request: []byte("ask"), Answer: 3}, Conns: 1, Depth: 4, PerConn: 2, Duration: time.Minute,
+		Arrivals: Constant{PerSecond: 1000},
+	})
+	c := l.conns[0]
+	l.connected(c, 0, nil)
+	for _, sent := range []int64{2, 4} {
+		l.tick(4 * int64(time.Millisecond))
+		if c.began != 2 || l.rec.Sent != sent {
+			t.Errorf("%d requests on the connection, %d sent", c.began, l.rec.Sent)
+		}
+		l.received(c, 5*int64(time.Millisecond), make([]byte, 6), 6)
+		if c.state != stateDialing || l.rec.Failed != [Classes]int64{ClassOK: sent} {
+			t.Errorf("state %d, %v", c.state, l.rec.Failed)
+		}
+		l.connected(c, 6*int64(time.Millisecond), nil)
+	}
+}
+
 // BenchmarkLoop measures the loop's own cost of a request, with 16 on a connection.
 func BenchmarkLoop(b *testing.B) {
 	const depth, size = 16, 150
