@@ -29,8 +29,8 @@ type Session interface {
 	Ready() bool
 
 	// Request fills in the next request to send. The engine has set the first fields of r. The
-	// errors ErrNotYet and ErrOver mean that there is no request; any other error ends the
-	// connection.
+	// errors ErrNotYet and ErrOver mean that there is no request. With any other error the request
+	// has failed, and the connection ends once those under way on it have.
 	Request(r *Request) error
 
 	// Receive consumes used bytes from the start of in. The rest is passed again, followed by the

@@ -21,6 +21,8 @@ type conn struct {
 	dirty  bool   // in the list of connections that have bytes to write
 	full   bool   // the transport takes nothing for now
 
+	leaving bool // it ends when nothing waits on it
+
 	since   int64 // ns of the state, or of the first byte of an answer
 	retryAt int64 // ns; for stateWaiting
 	dialed  int64 // ns; when this lifetime was begun

@@ -249,7 +249,9 @@ func (l *loop) giveUp(class Class) {
 	l.rec.Failed[class]++
 	l.number += l.step
 	l.left--
-	l.advance()
+	if l.stripe != nil {
+		l.advance()
+	}
 }
 
 // late counts how late a request is sent, and why.
@@ -308,11 +310,18 @@ func (l *loop) send(c *conn, due, now int64) bool {
 	return true
 }
 
-// unmade deals with a request that could not be made.
+// unmade deals with a request that could not be made. If it never can, its connection ends when
+// the requests under way on it have ended.
 func (l *loop) unmade(c *conn, err error, due, now int64) {
 	switch {
 	case !errors.Is(err, ErrNotYet) && !errors.Is(err, ErrOver):
-		l.fail(c, classOf(err, ClassProtocol), err.Error(), nil, now)
+		class := classOf(err, ClassProtocol)
+		l.samples.add(class, err.Error(), nil, now)
+		l.rec.Lost++
+		l.giveUp(class)
+		if c.leaving = true; c.flight.waiting == 0 {
+			l.drop(c, ClassClosed, now)
+		}
 	case l.without(err, now) && l.stripe == nil:
 		l.unready = append(l.unready, unready{due, false, c})
 	}
@@ -344,7 +353,9 @@ func (l *loop) refill(c *conn, due, now int64) {
 }
 
 // ending reports whether the connection has had all the requests that it is to have.
-func (l *loop) ending(c *conn) bool { return l.plan.PerConn > 0 && c.began >= l.plan.PerConn }
+func (l *loop) ending(c *conn) bool {
+	return c.leaving || l.plan.PerConn > 0 && c.began >= l.plan.PerConn
+}
 
 // flush writes the pending output. Output that a write causes is written in the next turn: where
 // requests have no answer, each write makes room for another request, without end.
@@ -425,7 +436,7 @@ func (l *loop) connected(c *conn, now int64, err error) {
 		record(&l.rec.TLS, c.tls)
 	}
 	c.dialed, c.met = c.since, now
-	c.began = 0
+	c.began, c.leaving = 0, false
 	c.state, c.since = stateGreeting, now
 	if c.listens > 0 {
 		c.session = l.listen.Listener(c.listens - 1)

@@ -469,3 +469,19 @@ http {
 		}
 	}
 }
+
+// A head that is too large fails with its request, and the run ends.
+func TestHeadTooLarge(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			s := k.server(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }), http.HTTP2Config{})
+			small := http1.Request{URL: s.URL}
+			large := http1.Request{URL: s.URL, Header: []http1.Field{{Name: "X", Value: strings.Repeat("~", 24<<10)}}}
+			r := k.run(t, s.Listener.Addr().String(), load.Plan{Conns: 2, Depth: 4, Count: 40, Grace: patient}, small, small, small, large)
+			want := [load.Classes]int64{load.ClassOK: 30, load.ClassProtocol: 10}
+			if r.Total.Failed != want || r.Stopped {
+				t.Errorf("%v, %+v", r.Total.Failed, r.Samples)
+			}
+		})
+	}
+}
