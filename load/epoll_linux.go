@@ -326,10 +326,10 @@ func (l *epollLoop) begin(c *conn) error {
 		return err
 	}
 	err = unix.Connect(fd, l.to)
-	if err == unix.EINPROGRESS || err == unix.EINTR || err == unix.EAGAIN {
+	if err == unix.EINPROGRESS || err == unix.EINTR {
 		return nil
 	}
-	return err // nil: an event says that it is connected
+	return err // nil: an event says that it is connected. EAGAIN: the queue of a unix socket is full
 }
 
 func (l *epollLoop) write(c *conn, b []byte) (int, error) {
