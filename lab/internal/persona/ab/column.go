@@ -22,8 +22,11 @@ func (c *column) len() int64 {
 	return int64(len(c.sorted))
 }
 
-// at is the value with so many below it, the last one if there are fewer.
+// at is the value with so many below it, the last one if there are fewer; 0 without any.
 func (c *column) at(rank int64) int64 {
+	if c.len() == 0 {
+		return 0
+	}
 	rank = min(rank, c.len()-1)
 	if c.many == nil {
 		return int64(c.sorted[rank])
@@ -40,8 +43,11 @@ func (c *column) at(rank int64) int64 {
 	return c.many.Max().Microseconds()
 }
 
-// mean is cut to whole microseconds.
+// mean is cut to whole microseconds; 0 without values.
 func (c *column) mean() int64 {
+	if c.len() == 0 {
+		return 0
+	}
 	if c.many != nil {
 		return c.many.Mean().Microseconds()
 	}

@@ -35,6 +35,7 @@ type Recorder struct {
 	limit   int      // of samples
 
 	refused int64 // connections that could not be made
+	moved   moved // up to the time of -t
 
 	done      int64
 	last      int64 // ns; when the last one ended
@@ -49,6 +50,9 @@ type Recorder struct {
 	server    string
 	tls       security
 }
+
+// moved are the bytes of all connections.
+type moved struct{ in, out, body int64 }
 
 // columns are the four times of all requests, counted.
 type columns struct{ connect, processing, waiting, total *histogram.Histogram }
@@ -117,9 +121,12 @@ func (r *Recorder) ended(e *load.Outcome) {
 // maxRefused is after how many connections that could not be made the run ends.
 const maxRefused = 10
 
-// Interval ends the run if connections cannot be made. It is called by another thread than
-// the rest.
+// Interval counts bytes, and ends the run if connections cannot be made. It is called by another
+// thread than the rest.
 func (r *Recorder) Interval(v *load.Interval) {
+	if v.Start < r.o.Limit {
+		r.moved = moved{r.moved.in + v.BytesIn, r.moved.out + v.BytesOut, r.moved.body + v.BodyIn}
+	}
 	r.refused += unconnected(v)
 	if r.refused > maxRefused {
 		r.stop(fmt.Errorf("%d connections could not be made", r.refused))

@@ -214,6 +214,45 @@ func TestTimeIsOver(t *testing.T) {
 	}
 }
 
+// With -t, the report is of that time: to its end if there was more to do, and without the bytes
+// that came after it.
+func TestReportOfATime(t *testing.T) {
+	in := &load.Interval{Length: 2 * time.Second, BytesIn: 100, BytesOut: 40, BodyIn: 10}
+	after := &load.Interval{Start: 2 * time.Second, BytesIn: 1000, BytesOut: 1000, BodyIn: 1000}
+	for line, want := range map[string]string{
+		"-t 2 -n 9": "2.000 seconds",
+		"-t 2 -n 1": "1.000 seconds",
+		"-t 9 -n 9": "2.000 seconds", // it was interrupted
+	} {
+		r, plan := recorder(t, line+" -p F http://h/", nil)
+		plan.Each(0)(ended(0, 100, 900_000, 1_000_000))
+		r.Interval(in)
+		total := load.NewInterval()
+		total.Add(in)
+		if plan.Duration == 2*time.Second {
+			r.Interval(after)
+			total.Add(after)
+		}
+		got := text(t, r, &load.Result{Elapsed: 2 * time.Second, Total: *total})
+		for _, s := range []string{
+			"Time taken for tests:   " + want, "Total transferred:      100 bytes\n", "Total body sent:        40\n", "HTML transferred:       10 bytes\n",
+		} {
+			if !strings.Contains(got, s) {
+				t.Errorf("%s: no %q in\n%s", line, s, got)
+			}
+		}
+	}
+}
+
+// A run without an answer has a report too.
+func TestReportOfNothing(t *testing.T) {
+	r, _ := recorder(t, "-t 5 --goab http://h/", nil)
+	if got := text(t, r, &load.Result{Elapsed: 5 * time.Second}); !strings.Contains(got, "Time taken for tests:   5.000 seconds\nComplete requests:      0\n") ||
+		!strings.HasSuffix(got, "\nAvg latency over 0 requests: 0s\nMax latency: 0s\nTotal time: 5s\nTPS: 0.00\n") {
+		t.Error(got)
+	}
+}
+
 func TestFiles(t *testing.T) {
 	dir := t.TempDir() + "/"
 	r, plan := recorder(t, "-n 3 -e "+dir+"e -g "+dir+"g http://h/", nil)

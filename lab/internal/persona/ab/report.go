@@ -29,8 +29,25 @@ func (r *Recorder) Report(result *load.Result) *Report {
 	return p
 }
 
-// seconds is how long the run took, to its last answer.
-func (p *Report) seconds() float64 { return time.Duration(p.r.last).Seconds() }
+// took is how long the run took: to its last answer, or to the end of -t.
+func (p *Report) took() time.Duration {
+	took := time.Duration(p.r.last)
+	if p.o.Limit > 0 && p.r.done < p.o.Requests {
+		took = max(took, min(p.result.Elapsed, p.o.Limit))
+	}
+	return took
+}
+
+func (p *Report) seconds() float64 { return p.took().Seconds() }
+
+// moved are the bytes of the same time.
+func (p *Report) moved() moved {
+	if p.o.Limit > 0 {
+		return p.r.moved
+	}
+	t := &p.result.Total
+	return moved{t.BytesIn, t.BytesOut, t.BodyIn}
+}
 
 // unconnected is how many connections could not be made.
 func unconnected(v *load.Interval) (n int64) {

@@ -93,7 +93,7 @@ func (p *Report) writeService(b *bytes.Buffer) {
 }
 
 func (p *Report) writeTotals(b *bytes.Buffer) {
-	r, t, seconds := p.r, &p.result.Total, p.seconds()
+	r, t, seconds := p.r, p.moved(), p.seconds()
 	line(b, "Concurrency Level", "%d", p.o.Conns)
 	line(b, "Time taken for tests", "%.3f seconds", seconds)
 	line(b, "Complete requests", "%d", r.done)
@@ -104,11 +104,11 @@ func (p *Report) writeTotals(b *bytes.Buffer) {
 	if p.o.KeepAlive {
 		line(b, "Keep-Alive requests", "%d", r.kept)
 	}
-	line(b, "Total transferred", "%d bytes", t.BytesIn)
+	line(b, "Total transferred", "%d bytes", t.in)
 	if p.o.sendsBody() {
-		line(b, "Total body sent", "%d", t.BytesOut)
+		line(b, "Total body sent", "%d", t.out)
 	}
-	line(b, "HTML transferred", "%d bytes", t.BodyIn)
+	line(b, "HTML transferred", "%d bytes", t.body)
 	if r.done == 0 || seconds == 0 {
 		return
 	}
@@ -116,10 +116,10 @@ func (p *Report) writeTotals(b *bytes.Buffer) {
 	line(b, "Requests per second", "%.2f [#/sec] (mean)", done/seconds)
 	line(b, "Time per request", "%.3f [ms] (mean)", float64(p.o.Conns)*seconds*1000/done)
 	line(b, "Time per request", "%.3f [ms] (mean, across all concurrent requests)", seconds*1000/done)
-	line(b, "Transfer rate", "%.2f [Kbytes/sec] received", float64(t.BytesIn)/1024/seconds)
+	line(b, "Transfer rate", "%.2f [Kbytes/sec] received", float64(t.in)/1024/seconds)
 	if p.o.sendsBody() {
-		fmt.Fprintf(b, "%24s%.2f kb/s sent\n", "", float64(t.BytesOut)/1024/seconds)
-		fmt.Fprintf(b, "%24s%.2f kb/s total\n", "", float64(t.BytesIn+t.BytesOut)/1024/seconds)
+		fmt.Fprintf(b, "%24s%.2f kb/s sent\n", "", float64(t.out)/1024/seconds)
+		fmt.Fprintf(b, "%24s%.2f kb/s total\n", "", float64(t.in+t.out)/1024/seconds)
 	}
 }
 
@@ -133,7 +133,7 @@ func (p *Report) writeGoab(b *bytes.Buffer) {
 	if p.o.KeepAlive {
 		fmt.Fprintf(b, "Total error count: %d\n", p.failed())
 	}
-	fmt.Fprintf(b, "Total time: %v\nTPS: %.2f\n", time.Duration(p.r.last), float64(p.r.done)/max(p.seconds(), 1e-9))
+	fmt.Fprintf(b, "Total time: %v\nTPS: %.2f\n", p.took(), float64(p.r.done)/max(p.seconds(), 1e-9))
 }
 
 // failed returns the number of failed requests.
