@@ -34,7 +34,9 @@ func (l *loop) received(c *conn, now int64, in []byte, fresh int) (used int) {
 		c.out = append(c.out, l.answers.Reply...)
 		l.soil(c)
 	}
+	waiting := c.flight.waiting
 	last := l.take(c, now, in) || l.answers.Over
+	ended := c.flight.waiting < waiting
 	switch {
 	case c.state < stateGreeting: // an answer was wrong
 		used = len(in)
@@ -46,7 +48,7 @@ func (l *loop) received(c *conn, now int64, in []byte, fresh int) (used int) {
 		used = len(in)
 	default:
 		l.greeted(c, now)
-		l.settle(c, now)
+		l.settle(c, ended, now)
 	}
 	l.dispatch(now)
 	l.flush(now)
@@ -168,8 +170,9 @@ func (l *loop) leave(s *slot) {
 	}
 }
 
-// settle goes on with a connection whose answers have been taken.
-func (l *loop) settle(c *conn, now int64) {
+// settle goes on with a connection whose answers have been taken. ended says that there were
+// requests that have ended with them.
+func (l *loop) settle(c *conn, ended bool, now int64) {
 	if c.state != stateReady {
 		return
 	}
@@ -180,7 +183,7 @@ func (l *loop) settle(c *conn, now int64) {
 		return
 	}
 	if l.pauses() {
-		if c.flight.waiting == 0 && !l.stopped {
+		if ended && c.flight.waiting == 0 && !l.stopped {
 			l.pause(c, now, now)
 		}
 		return

@@ -21,7 +21,8 @@ type conn struct {
 	dirty  bool   // in the list of connections that have bytes to write
 	full   bool   // the transport takes nothing for now
 
-	leaving bool // it ends when nothing waits on it
+	leaving bool   // it ends when nothing waits on it
+	life    uint32 // raised by its end, and by each pause, which void earlier pauses
 
 	since   int64 // ns of the state, or of the first byte of an answer
 	retryAt int64 // ns; for stateWaiting

@@ -41,6 +41,7 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 		}
 	}
 	l.tr.hangUp(c)
+	c.life++
 	c.out, c.rest, c.full, c.session, c.batched = c.out[:0], c.rest[:0], false, nil, nil
 	c.mux = nil
 	if l.exhausted() {
@@ -126,5 +127,5 @@ func (l *loop) expire(c *conn, now int64) {
 		return
 	}
 	l.soil(c)
-	l.settle(c, now)
+	l.settle(c, true, now)
 }

@@ -50,7 +50,7 @@ type loop struct {
 
 	conns    []*conn
 	idle     idleQueue
-	thinking agenda.Agenda[*conn]
+	thinking agenda.Agenda[pending]
 	unready  []unready // in the order in which they got there
 	dirty    []*conn   // have something to write
 	extra    int       // connections that BusyOpen may still make
@@ -160,8 +160,9 @@ func (l *loop) tick(now int64) {
 		l.retry(now)
 	}
 	for len(l.thinking) > 0 && l.thinking[0].At <= now {
-		t := l.thinking.Take()
-		l.refill(t.Value, t.At, now)
+		if t := l.thinking.Take(); !t.Value.void() {
+			l.refill(t.Value.c, t.At, now)
+		}
 	}
 	l.dispatch(now)
 	l.flush(now)
@@ -323,7 +324,7 @@ func (l *loop) unmade(c *conn, err error, due, now int64) {
 			l.drop(c, ClassClosed, now)
 		}
 	case l.without(err, now) && l.stripe == nil:
-		l.unready = append(l.unready, unready{due, false, c})
+		l.unready = append(l.unready, unready{due, false, c.pending()})
 	}
 }
 
@@ -394,14 +395,15 @@ func (l *loop) write(c *conn, now int64) {
 
 // written ends the requests that have no answer.
 func (l *loop) written(c *conn, now int64) {
-	f := &c.flight
+	f, ended := &c.flight, false
 	for i := f.head; i != f.tail && !f.mixed; i++ {
 		if s := f.at(i); s.waits && s.silent {
 			l.complete(c, f.take(i), &Answer{}, now)
+			ended = true
 		}
 	}
 	if f.waiting == 0 {
-		l.settle(c, now)
+		l.settle(c, ended, now)
 	}
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -107,6 +108,40 @@ func TestPerConnOfAnOpenRun(t *testing.T) {
 			t.Errorf("state %d, %v", c.state, l.rec.Failed)
 		}
 		l.connected(c, 6*int64(time.Millisecond), nil)
+	}
+}
+
+// A pause ends with its connection, and neither bytes that are no answer nor a write of what is no
+// request begin another.
+func TestPausesOfAConnectionThatEnds(t *testing.T) {
+	const second = int64(time.Second)
+	l, _ := atDesk(t, Plan{Codec: &Raw{Request: []byte("ask"), Answer: 3}, Conns: 1, Duration: time.Minute, Think: 10 * time.Second})
+	c := l.conns[0]
+	answer := []byte("now")
+	l.connected(c, 0, nil)
+	l.received(c, second, answer, 3)
+	l.ended(c, 5*second, io.EOF)
+	l.connected(c, 5*second, nil) // which sends
+	l.received(c, 6*second, answer, 3)
+	for _, at := range []struct{ second, sent int64 }{{11, 2}, {15, 2}, {16, 3}, {17, 3}} {
+		l.tick(at.second * second)
+		if l.rec.Sent != at.sent {
+			t.Errorf("%d requests after %d s, want %d", l.rec.Sent, at.second, at.sent)
+		}
+	}
+	l.received(c, 18*second, answer, 3)
+	l.received(c, 20*second, nil, 0)
+	c.out = append(c.out, "pong"...)
+	l.write(c, 22*second)
+	for _, at := range []struct{ second, sent int64 }{{27, 3}, {28, 4}} {
+		l.tick(at.second * second)
+		if l.rec.Sent != at.sent {
+			t.Errorf("%d requests after %d s, want %d", l.rec.Sent, at.second, at.sent)
+		}
+	}
+	l.received(c, 29*second, answer, 3)
+	if l.tick(38 * second); l.rec.Sent != 4 {
+		t.Errorf("%d requests after 38 s, want 4", l.rec.Sent)
 	}
 }
 

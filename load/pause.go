@@ -30,26 +30,37 @@ const unreadyEvery = int64(50 * time.Microsecond)
 type unready struct {
 	due   int64 // ns; of a pause, when it has begun
 	pause bool
-	c     *conn
+	pending
 }
+
+// pending is a connection that is to get requests, unless it has ended since, or pauses again.
+type pending struct {
+	c    *conn
+	life uint32
+}
+
+func (c *conn) pending() pending { return pending{c, c.life} }
+
+func (p pending) void() bool { return p.life != p.c.life }
 
 // pauses reports whether connections pause between requests.
 func (l *loop) pauses() bool { return l.stripe == nil && (l.plan.Think > 0 || l.pauser != nil) }
 
 // pause lets c pause from an instant on.
 func (l *loop) pause(c *conn, from, now int64) {
+	c.life++
 	think := l.plan.Think
 	if l.pauser != nil {
 		more, err := l.pauser.Pause()
 		if err != nil {
 			if l.without(err, now) {
-				l.unready = append(l.unready, unready{from, true, c})
+				l.unready = append(l.unready, unready{from, true, c.pending()})
 			}
 			return
 		}
 		think += more
 	}
-	l.thinking.Add(from+int64(think), c)
+	l.thinking.Add(from+int64(think), c.pending())
 }
 
 // without deals with a request that there is not, and reports whether there may be one
@@ -73,8 +84,8 @@ func (l *loop) retry(now int64) {
 	l.unready = nil
 	for i, u := range waiting {
 		switch {
-		case !u.c.room():
-			continue // it has ended since
+		case u.void() || !u.c.room():
+			continue
 		case u.pause:
 			l.pause(u.c, u.due, now)
 		default:
