@@ -10,6 +10,7 @@ import (
 func (l *loop) greeted(c *conn, now int64) {
 	if c.state == stateGreeting && c.session.Ready() {
 		c.state, c.since, c.refused = stateReady, 0, 0
+		l.expect(c, false)
 		if l.stripe == nil && l.pauser != nil && c.listens == 0 {
 			l.pause(c, now, now)
 			return

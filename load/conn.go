@@ -21,6 +21,7 @@ type conn struct {
 	dirty  bool   // in the list of connections that have bytes to write
 	full   bool   // the transport takes nothing for now
 
+	coming  bool   // it is being made, or will be
 	leaving bool   // it ends when nothing waits on it
 	life    uint32 // raised by its end, and by each pause, which void earlier pauses
 

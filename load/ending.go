@@ -46,6 +46,7 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 	c.mux = nil
 	if l.exhausted() {
 		c.state = stateClosed
+		l.expect(c, false)
 		return
 	}
 	l.rec.Reconnects++
@@ -62,6 +63,7 @@ func (l *loop) away(c *conn, now int64) {
 	c.state, c.retryAt = stateWaiting, now+min(firstRetry<<min(c.refused-1, 20), maxRetry)
 	if l.exhausted() {
 		c.state = stateClosed
+		l.expect(c, false)
 	}
 }
 

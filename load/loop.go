@@ -54,6 +54,8 @@ type loop struct {
 	unready  []unready // in the order in which they got there
 	dirty    []*conn   // have something to write
 	extra    int       // connections that BusyOpen may still make
+	ahead    ahead     // for BusyOpen
+	coming   int       // connections that are being made, or will be
 	answers  Answers
 	request  Request
 
@@ -98,6 +100,7 @@ func newLoop(plan *Plan, tr transport, part, of int) *loop {
 	n := int(share(int64(plan.Conns), part, of))
 	if plan.Busy == BusyOpen {
 		l.extra = max(int(share(int64(plan.MaxConns), part, of))-n, 0)
+		l.ahead = newAhead(plan.Arrivals.Stripe(part, of), l.number)
 	}
 	for range n {
 		l.addConn()
@@ -135,6 +138,7 @@ func (l *loop) start(now int64) {
 
 func (l *loop) dial(c *conn, now int64) {
 	c.state, c.since = stateDialing, now
+	l.expect(c, true)
 	l.tr.dial(c)
 }
 
@@ -230,9 +234,8 @@ func (l *loop) dispatch(now int64) {
 				l.giveUp(ClassDropped)
 				continue
 			}
-			if l.plan.Busy == BusyOpen && l.extra > 0 {
-				l.extra--
-				l.dial(l.addConn(), now)
+			if l.plan.Busy == BusyOpen {
+				l.open(now)
 			}
 			return
 		}

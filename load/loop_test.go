@@ -145,6 +145,58 @@ func TestPausesOfAConnectionThatEnds(t *testing.T) {
 	}
 }
 
+// BusyOpen makes as many connections as there are requests that wait, at once, and no more while
+// these are under way.
+func TestBusyOpen(t *testing.T) {
+	dialing := func(l *loop) (n int) {
+		for _, c := range l.conns {
+			if c.state == stateDialing {
+				n++
+			}
+		}
+		return n
+	}
+	for _, tc := range []struct {
+		name  string
+		plan  Plan
+		first int // that are being made after the first turn
+		last  int // and after ten more
+	}{
+		{"a burst", Plan{Arrivals: Burst{Size: 50, Every: time.Minute}, MaxConns: 100}, 49, 49},
+		{"a burst for few", Plan{Arrivals: Burst{Size: 50, Every: time.Minute}, MaxConns: 20}, 19, 19},
+		{"a burst by count", Plan{Arrivals: Burst{Size: 50, Every: time.Minute}, MaxConns: 100, Count: 10}, 9, 9},
+		{"a burst, four to a connection", Plan{Arrivals: Burst{Size: 50, Every: time.Minute}, MaxConns: 100, Depth: 4}, 12, 12},
+		{"a large burst", Plan{Arrivals: Burst{Size: 500, Every: time.Minute}, MaxConns: 600}, 2 * openAtOnce, 499},
+		{"one", Plan{Arrivals: Burst{Size: 2, Every: time.Minute}, MaxConns: 100}, 1, 1},
+		{"some", Plan{Arrivals: Constant{PerSecond: 1000}, MaxConns: 100}, 1, 11},
+	} {
+		tc.plan.Codec, tc.plan.Busy, tc.plan.Duration = &Raw{Request: []byte("ask"), Answer: 3}, BusyOpen, time.Minute
+		l, _ := atDesk(t, tc.plan)
+		l.connected(l.conns[0], 0, nil)
+		now := int64(time.Millisecond)
+		l.tick(now)
+		if n := dialing(l); n != tc.first {
+			t.Errorf("%s: %d are being made, want %d", tc.name, n, tc.first)
+		}
+		for range 10 {
+			if _, constant := tc.plan.Arrivals.(Constant); constant {
+				now += int64(time.Millisecond)
+			}
+			l.tick(now)
+		}
+		if n := dialing(l); n != tc.last {
+			t.Errorf("%s: %d are being made at last, want %d", tc.name, n, tc.last)
+		}
+		sent := l.rec.Sent
+		for _, c := range l.conns[1:] {
+			l.connected(c, now, nil)
+		}
+		if l.coming != 0 || l.rec.Sent < sent+int64(tc.last) {
+			t.Errorf("%s: %d are being made, %d sent", tc.name, l.coming, l.rec.Sent)
+		}
+	}
+}
+
 // BenchmarkLoop measures the loop's own cost of a request, with 16 on a connection.
 func BenchmarkLoop(b *testing.B) {
 	const depth, size = 16, 150
