@@ -40,10 +40,7 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 			l.lose(c, f.take(i), class, now)
 		}
 	}
-	l.tr.hangUp(c)
-	c.life++
-	c.out, c.rest, c.full, c.session, c.batched = c.out[:0], c.rest[:0], false, nil, nil
-	c.mux = nil
+	l.hangUp(c)
 	if l.exhausted() {
 		c.state = stateClosed
 		l.expect(c, false)
@@ -55,6 +52,14 @@ func (l *loop) drop(c *conn, class Class, now int64) {
 		return
 	}
 	l.dial(c, now)
+}
+
+// hangUp ends a lifetime of a connection, and leaves nothing of it to the next.
+func (l *loop) hangUp(c *conn) {
+	l.tr.hangUp(c)
+	c.life++
+	c.out, c.rest, c.full, c.session, c.batched = c.out[:0], c.rest[:0], false, nil, nil
+	c.mux = nil
 }
 
 // away lets a connection wait before the next attempt, each time for longer.
@@ -81,7 +86,7 @@ func (l *loop) keepHouse(now int64) {
 				l.house = now + greetEvery // it may wait for another
 			}
 			if c.state != stateReady && now-c.since > int64(l.plan.Timeout) {
-				l.tr.hangUp(c)
+				l.hangUp(c)
 				l.connected(c, now, &Failed{ClassConnectTime, errTooLong})
 			}
 		case stateReady:

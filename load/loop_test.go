@@ -197,6 +197,35 @@ func TestBusyOpen(t *testing.T) {
 	}
 }
 
+// silent is a codec whose server says nothing that lets requests go.
+type silent struct{ *Raw }
+
+func (s silent) Thread(int, int) Thread              { return s }
+func (s silent) Session() Session                    { return s }
+func (silent) Greet(dst []byte) []byte               { return append(dst, "hello"...) }
+func (silent) Ready() bool                           { return false }
+func (silent) Request(*Request) error                { panic("it is not ready") }
+func (silent) Receive([]byte, *Answers) (int, error) { return 0, nil }
+func (silent) End(*Answers) error                    { return nil }
+
+// A connection that was not let in in time leaves nothing to the next one in its place.
+func TestGreetingLeavesNothing(t *testing.T) {
+	const second = int64(time.Second)
+	l, d := atDesk(t, Plan{Codec: silent{}, Conns: 1, Duration: time.Minute, Timeout: time.Second})
+	c := l.conns[0]
+	d.room = 2
+	l.connected(c, 0, nil) // half of what it has to say does not fit
+	if in := []byte("who"); l.received(c, second/2, in, len(in)) == 0 {
+		c.rest = in // as engines do it
+	}
+	if !c.full || len(c.out) == 0 || len(c.rest) == 0 {
+		t.Fatalf("%v, %q, %q", c.full, c.out, c.rest)
+	}
+	if l.tick(2 * second); c.state != stateWaiting || c.full || len(c.out) > 0 || len(c.rest) > 0 {
+		t.Errorf("state %d, full %v, to write %q, kept %q", c.state, c.full, c.out, c.rest)
+	}
+}
+
 // BenchmarkLoop measures the loop's own cost of a request, with 16 on a connection.
 func BenchmarkLoop(b *testing.B) {
 	const depth, size = 16, 150
