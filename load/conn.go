@@ -13,6 +13,7 @@ type conn struct {
 	nc      net.Conn    // of engine Portable; nil: of the other one
 	listens int         // which listener of the run it is, from 1; 0 = none
 	fd      int         // of the epoll engine
+	serial  int32       // of the fd
 
 	flight flight
 	out    []byte // bytes to write

@@ -71,6 +71,7 @@ type epollLoop struct {
 	clock  clock
 	to     unix.Sockaddr
 	fd     int
+	serial int32 // of the last descriptor
 	buf    []byte
 	events []unix.EpollEvent
 	failed []*conn // could not be dialed, which the loop learns in its next turn
@@ -222,7 +223,7 @@ func counted(n uintptr, errno syscall.Errno) int {
 // handle serves one event.
 func (l *epollLoop) handle(e *unix.EpollEvent) {
 	c := l.d.conns[e.Pad]
-	if c.fd != int(e.Fd) {
+	if c.fd < 0 || c.serial != e.Fd {
 		return // of a connection that has ended since
 	}
 	if c.state == stateDialing {
@@ -318,10 +319,12 @@ func (l *epollLoop) begin(c *conn) error {
 	if l.kind != unix.AF_UNIX {
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
-	// The place of the connection goes along with the descriptor, whose number may
-	// soon be another's.
+	// The events bring the connection's place and the serial number of its descriptor, whose own
+	// number may soon be another's.
+	l.serial++
+	c.serial = l.serial
 	if err := unix.EpollCtl(l.fd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{
-		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd), Pad: int32(c.index),
+		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: c.serial, Pad: int32(c.index),
 	}); err != nil {
 		return err
 	}
