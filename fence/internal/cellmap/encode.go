@@ -108,7 +108,7 @@ func (w *cellBand) local(part uint32) uint32 {
 
 // cutSlack is more than the error of the latitude at which an edge is cut off: a few rounding
 // errors of numbers below 1<<33. The piece that is left is made longer by it at that end. So a
-// point whose latitude is beyond the longer piece is beyond the part of the edge in the window, too.
+// point whose latitude is beyond the longer piece is beyond that of the edge in the window, too.
 const cutSlack = 1.0 / (1 << 14)
 
 // cut returns an edge's words for a record of a cell, or false if no part of it is in the window.
