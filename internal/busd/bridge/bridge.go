@@ -33,6 +33,11 @@ import (
 // closeTime bounds how long a bridge that ends takes for the messages that wait.
 const closeTime = 3 * time.Second
 
+// maxSubjects bounds the bytes of a message's subject and reply subject on the other server. That
+// closes a connection on which a longer line of the protocol comes: lines of more than 4096 bytes,
+// unless it is configured. The rest is for the sizes in the line.
+const maxSubjects = 4096 - 32
+
 // bridge is a running one.
 type bridge struct {
 	cfg     Config
@@ -162,6 +167,9 @@ func (b *bridge) send(nc *nats.Conn, m *item) bool {
 // outgoing returns a message as the other server gets it, or why it does not.
 func (b *bridge) outgoing(nc *nats.Conn, m *item) (*nats.Msg, Reason) {
 	msg := &nats.Msg{Subject: m.Subject, Reply: b.replies.wrap(out, m.Reply), Data: m.Data}
+	if len(msg.Subject)+len(msg.Reply) > maxSubjects {
+		return nil, Subject
+	}
 	if len(m.Header) > 0 {
 		h, err := nats.DecodeHeadersMsg(m.Header)
 		if err != nil {
@@ -248,7 +256,7 @@ func (b *bridge) subscribe(nc *nats.Conn) error {
 			return fmt.Errorf("subscribe to %q: %w", pattern, err)
 		}
 		share := b.cfg.MaxPending / int64(len(b.cfg.Import)+1)
-		l.subs = append(l.subs, sub)
+		l.add(sub)
 		return sub.SetPendingLimits(max(1, int(share)/messageCost), max(1, int(share)))
 	}
 	err := add(b.replies.pattern(), "", b.answerIn)

@@ -265,3 +265,41 @@ func TestWhatDoesNotFit(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A reply subject whose inbox would not fit into a line of the other server costs its message
+// alone, and not the connection.
+func TestReplySubjectThatIsTooLong(t *testing.T) {
+	here, there := newSite(t), newSite(t)
+	here.bridge(there, nil, []string{"out"})
+	got := there.follow("out")
+	long := strings.Repeat("r", 4070)
+	here.publish(&nats.Msg{Subject: "out", Reply: long}, &nats.Msg{Subject: "out", Reply: long[:3900]}, &nats.Msg{Subject: "out", Data: []byte("later")})
+	await(t, "end", func() bool {
+		s := here.state(0)
+		return s.Out.Messages+s.Out.Dropped[Subject]+s.Out.Dropped[Lost] == 3
+	})
+	if s := here.state(0); s.Out.Dropped[Subject] != 1 || s.Connects != 1 || s.In.Dropped[Full] != 0 {
+		t.Errorf("%+v", s)
+	}
+	if m := got.await(t, 2); len(m[0].Reply) < 3900 || string(m[1].Data) != "later" {
+		t.Errorf("a reply subject of %d bytes, and then %q", len(m[0].Reply), m[1].Data)
+	}
+}
+
+// What the library has dropped of a connection is not forgotten when it closes that.
+func TestDropsOfAClosedConnection(t *testing.T) {
+	here := newSite(t)
+	nc := here.client()
+	sub, err := nc.SubscribeSync("in")
+	if err != nil || sub.SetPendingLimits(1, -1) != nil || nc.Flush() != nil {
+		t.Fatal(err)
+	}
+	l := &link{conn: nc}
+	l.add(sub)
+	here.publish(numbered("in", 4)...)
+	await(t, "drops", func() bool { return l.dropped() == 3 })
+	nc.Close()
+	if n := l.dropped(); n != 3 {
+		t.Errorf("%d", n)
+	}
+}

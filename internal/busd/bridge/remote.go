@@ -20,8 +20,17 @@ type remote struct {
 // link is a connection of the client library, which may be away, with its subscriptions.
 type link struct {
 	conn *nats.Conn
-	subs []*nats.Subscription
+	subs []*linkSub
 }
+
+// linkSub is a subscription with the number of messages that the library dropped of it, as it was
+// last told: the library does not tell that of a closed one.
+type linkSub struct {
+	*nats.Subscription
+	drops atomic.Uint64
+}
+
+func (l *link) add(sub *nats.Subscription) { l.subs = append(l.subs, &linkSub{Subscription: sub}) }
 
 // connection is what a State says of one.
 type connection struct {
@@ -50,8 +59,10 @@ func (l *link) dropped() (n uint64) {
 		return 0
 	}
 	for _, sub := range l.subs {
-		dropped, _ := sub.Dropped() // 0 if it is closed
-		n += uint64(dropped)
+		if dropped, err := sub.Dropped(); err == nil && dropped > 0 {
+			sub.drops.Store(uint64(dropped))
+		}
+		n += sub.drops.Load()
 	}
 	return n
 }
