@@ -14,8 +14,6 @@ const (
 	smallSlab = 4 << 10
 	// largeSlab is the size of one write: a batch of blockSize and the growth of its messages.
 	largeSlab = 128 << 10
-	// ageSteps is the precision of the age of pending bytes, as a part of the write deadline.
-	ageSteps = 16
 )
 
 var (
@@ -80,17 +78,9 @@ type output struct {
 	last     []byte  // a control frame, to be written when all else has been
 	pending  int64   // bytes not written yet
 	flushing bool
-	blocking bool   // the writer is a goroutine that may have to wait
-	written  uint64 // bytes since the connection began
-	ages     []age  // while blocking: how long bytes have been pending
-	agedTo   uint64 // the position that ages cover
-}
-
-// age covers the bytes from a position to that of the next age. The first of them was appended at
-// since, later ones up to a step after it. A position counts the bytes of the connection.
-type age struct {
-	at    uint64
-	since time.Time
+	written  uint64    // bytes since the connection began
+	blocking bool      // the writer is a goroutine that may have to wait
+	moved    time.Time // while blocking: when that began, or the peer last took bytes
 }
 
 // grow makes room for a frame of n bytes, and returns where it goes.
@@ -196,9 +186,6 @@ func (o *output) wrote(n int) bool {
 	o.pending -= int64(n)
 	o.written += uint64(n)
 	o.inFlight.from += n
-	for len(o.ages) > 1 && o.ages[1].at <= o.written {
-		o.ages = o.ages[1:]
-	}
 	if o.inFlight.from < len(o.inFlight.buf) {
 		return false
 	}
@@ -209,7 +196,7 @@ func (o *output) wrote(n int) bool {
 
 // endWrite ends the writer's work.
 func (o *output) endWrite() {
-	o.flushing, o.blocking, o.ages = false, false, nil
+	o.flushing, o.blocking = false, false
 }
 
 // discard drops everything that is not in a write.
@@ -231,27 +218,6 @@ func (o *output) dropInFlight() {
 		o.inFlight.release()
 		o.inFlight = nil
 	}
-}
-
-// noteAge remembers when the bytes that are pending came, while they have to wait.
-func (o *output) noteAge(now time.Time, deadline time.Duration) {
-	n := len(o.ages)
-	end := o.written + uint64(o.pending)
-	switch {
-	case n == 0:
-		o.ages = append(o.ages, age{at: o.written, since: now})
-	case end > o.agedTo && now.Sub(o.ages[n-1].since) >= deadline/ageSteps:
-		o.ages = append(o.ages, age{at: o.agedTo, since: now})
-	}
-	o.agedTo = end
-}
-
-// oldest returns the time since which the oldest pending byte has waited.
-func (o *output) oldest() (since time.Time, waiting bool) {
-	if !o.blocking || len(o.ages) == 0 {
-		return time.Time{}, false
-	}
-	return o.ages[0].since, true
 }
 
 // dropOldest removes whole messages from the front of the bytes that are not in a write, until n
@@ -284,10 +250,6 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 	clear(o.slabs[len(kept):])
 	o.slabs = kept
 	o.pending -= int64(gone)
-	for i := 1; i < len(o.ages); i++ {
-		o.ages[i].at -= min(uint64(gone), o.ages[i].at-o.ages[0].at)
-	}
-	o.agedTo -= min(uint64(gone), o.agedTo)
 	return messages, payload, gone
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // frames splits a stream, and fails where it is broken.
@@ -97,41 +96,6 @@ func TestOutputAgainstModel(t *testing.T) {
 		if messages+dropped != total {
 			t.Errorf("seed %d: %d sent and %d dropped of %d", seed, messages, dropped, total)
 		}
-	}
-}
-
-// The age of the oldest pending byte is known to a part of the deadline, and
-// progress makes it younger.
-func TestAgeOfPendingBytes(t *testing.T) {
-	const deadline = 16 * time.Second
-	start := time.Unix(1000, 0)
-	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
-	var o output
-	o.append(make([]byte, 100))
-	o.flushing, o.blocking = true, true
-	o.noteAge(at(0), deadline)
-	for s := 1; s <= 10; s++ {
-		o.append(make([]byte, 10))
-		o.noteAge(at(s), deadline)
-	}
-	o.next()
-	expect := func(when string, want int) {
-		t.Helper()
-		if since, waiting := o.oldest(); !waiting || !since.Equal(at(want)) {
-			t.Errorf("%s: %v, want %v", when, since.Sub(start), at(want).Sub(start))
-		}
-	}
-	expect("nothing written", 0)
-	o.wrote(99)
-	expect("one byte is left of the first", 0)
-	o.wrote(1)
-	expect("the first are out", 1)
-	o.wrote(55)
-	expect("in the sixth", 6)
-	o.wrote(45)
-	o.endWrite()
-	if _, waiting := o.oldest(); waiting {
-		t.Error("waiting with nothing pending")
 	}
 }
 

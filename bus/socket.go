@@ -33,6 +33,7 @@ type socket struct {
 
 	// The writer's.
 	tryOnce  func(fd uintptr) bool
+	waits    bool // tryOnce waits until the kernel takes bytes
 	out      []byte
 	written  int
 	writeErr error
@@ -71,10 +72,21 @@ func (s *socket) tryWrite(b []byte) (n int, err error) {
 	return s.written, s.writeErr
 }
 
-// trySyscall always returns true for done, so that RawConn.Write does not wait.
+// write writes some bytes of b, which is not empty, and waits if the socket takes none.
+func (s *socket) write(b []byte) (n int, err error) {
+	if s.raw == nil {
+		return s.nc.Write(b[:min(len(b), writePiece)])
+	}
+	s.waits = true
+	n, err = s.tryWrite(b)
+	s.waits = false
+	return n, err
+}
+
+// trySyscall returns true for done unless RawConn.Write is to wait.
 func (s *socket) trySyscall(fd uintptr) bool {
 	s.written, s.writeErr = nowait.Send(fd, s.out)
-	return true
+	return !s.waits || s.written > 0 || s.writeErr != nil
 }
 
 // readAll calls handle with each batch that comes, until it returns false or a

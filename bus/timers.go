@@ -63,8 +63,8 @@ func (t *timers) due() time.Time {
 	if !t.auth.IsZero() && t.auth.Before(due) {
 		due = t.auth
 	}
-	if since, waiting := t.c.out.oldest(); waiting && !t.c.aborted {
-		if at := since.Add(t.c.srv.cfg().WriteDeadline); at.Before(due) {
+	if t.c.out.blocking && !t.c.aborted {
+		if at := t.c.out.moved.Add(t.c.srv.cfg().WriteDeadline); at.Before(due) {
 			due = at
 		}
 	}
@@ -110,12 +110,12 @@ func (t *timers) tick() {
 			t.answered.Store(false)
 		}
 	}
-	since, waiting := c.out.oldest()
+	stuck := c.out.blocking && now.Sub(c.out.moved) >= c.srv.cfg().WriteDeadline
 	c.mu.Unlock()
 	if authenticate && !c.auth.authorized.Load() {
 		c.end(errAuthTimeout)
 	}
-	if waiting && now.Sub(since) >= c.srv.cfg().WriteDeadline {
+	if stuck {
 		c.out.expire()
 	}
 	if ping {

@@ -2,6 +2,8 @@ package bus_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -166,6 +168,63 @@ func TestShutdownIsBoundedByItsContext(t *testing.T) {
 		}
 		if _, err := s.InProcessConn(); err == nil {
 			t.Error("a connection after Shutdown")
+		}
+	})
+}
+
+// A client that reads all the time is kept, however long its bytes have waited, and a client that
+// has stopped reading is closed.
+func TestWriteDeadlineKeepsWhoReads(t *testing.T) {
+	const count, size, deadline = 16, 64 << 10, 5 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		s, err := bus.New(bus.Config{WriteDeadline: deadline})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := s.InProcessConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stallOn(t, conn, "a")
+		l := s.Local("publisher")
+		for range count {
+			publish(t, l, "a", strings.Repeat("x", size))
+		}
+		frame := fmt.Sprintf("MSG a 1 %d\r\n%s\r\n", size, strings.Repeat("x", size))
+		rest := count*len(frame) + len("PING\r\n") // for the round trip
+		var got strings.Builder
+		for rest > 0 {
+			time.Sleep(time.Second)
+			n, err := io.CopyN(&got, conn, int64(min(size, rest)))
+			if rest -= int(n); err != nil {
+				t.Fatalf("%v, %d bytes before the end; %+v", err, rest, s.Stats().Closed)
+			}
+		}
+		if strings.Replace(got.String(), "PING\r\n", "", 1) != strings.Repeat(frame, count) {
+			t.Error("other bytes came")
+		}
+		for range 2 {
+			publish(t, l, "a", strings.Repeat("x", size))
+		}
+		synctest.Wait()
+		if st := s.Stats(); st.SlowConsumers != 0 {
+			t.Errorf("%+v", st)
+		}
+		time.Sleep(deadline - time.Second)
+		if _, err := io.CopyN(&got, conn, size); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(deadline - time.Second)
+		if st := s.Stats(); st.SlowConsumers != 0 {
+			t.Errorf("closed early: %+v", st)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if st := s.Stats(); st.Closed[bus.SlowConsumerWriteDeadline] != 1 {
+			t.Errorf("not closed: %+v", st)
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
 		}
 	})
 }

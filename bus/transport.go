@@ -68,8 +68,8 @@ func (w *transport) unframe(b []byte) bool {
 }
 
 // write seals the rest of s, piece by piece, and writes it: the bytes that the kernel takes at
-// once, or one piece, waiting for it. n counts bytes of s, when the last byte that stands for them
-// has been written.
+// once, or with wait some of one piece. n counts bytes of s, when the last byte that stands for
+// them has been written.
 func (w *transport) write(s *slab, wait bool) (n int, err error) {
 	for rest := s.unwritten(); ; {
 		if w.sealed == nil {
@@ -82,7 +82,7 @@ func (w *transport) write(s *slab, wait bool) (n int, err error) {
 		}
 		var m int
 		if b := (*w.sealed)[w.from:]; wait {
-			m, err = w.c.conn.Write(b)
+			m, err = w.c.sock.write(b)
 		} else {
 			m, err = w.c.sock.tryWrite(b)
 		}

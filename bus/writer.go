@@ -14,8 +14,9 @@ const (
 	// destination. The rest is left to a goroutine of its own, so that no router waits long for one
 	// busy destination.
 	inlineFlush = 256 << 10
-	// writePiece is the length of one write that waits, so that each piece shows progress.
-	writePiece = 64 << 10
+	// writePiece is the length of one write that waits. Where the system gives no access to the
+	// socket, a peer shows that it reads by each whole piece.
+	writePiece = 16 << 10
 )
 
 // writer is the output side of a client: the pending output, and its way to the socket. The
@@ -68,9 +69,6 @@ func (w *writer) flushLocked() {
 	c := w.c
 	switch {
 	case w.flushing:
-		if w.blocking {
-			w.noteAge(time.Now(), c.srv.cfg().WriteDeadline)
-		}
 		return
 	case w.pending == 0:
 		c.finishOutput()
@@ -107,20 +105,19 @@ func (w *writer) tryWrite(s *slab) (n int, err error) {
 	return w.c.sock.tryWrite(s.unwritten())
 }
 
-// write writes a piece of s, and waits for it.
+// write writes some bytes of s, and waits for a socket that takes none. With a transport n may be 0
+// without an error: bytes have been taken, but none that ends a piece.
 func (w *writer) write(s *slab) (n int, err error) {
 	if w.c.transport != nil {
 		return w.c.transport.write(s, true)
 	}
-	b := s.unwritten()
-	return w.c.conn.Write(b[:min(len(b), writePiece)])
+	return w.c.sock.write(s.unwritten())
 }
 
 // startLoop leaves the writing to a goroutine, which may wait. c.mu is held, and the caller has the
 // writer's role.
 func (w *writer) startLoop() {
-	w.blocking = true
-	w.noteAge(time.Now(), w.c.srv.cfg().WriteDeadline)
+	w.blocking, w.moved = true, time.Now()
 	w.c.timers.advance()
 	w.c.srv.running.Go(w.loop)
 }
@@ -138,6 +135,9 @@ func (w *writer) loop() {
 		c.srv.counters.flushes.observe(n)
 		c.mu.Lock()
 		w.wrote(n)
+		if w.pending > 0 && c.reason == 0 { // the last bytes of an ended connection have one deadline
+			w.moved = time.Now()
+		}
 		if w.pending < c.srv.stallAt() {
 			w.releaseRouters()
 		}
