@@ -211,3 +211,29 @@ func TestUsersFromCertificates(t *testing.T) {
 	check(t, s.Reload(cfg))
 	p.expect("the user is gone", "-ERR 'Authorization Violation'\r\n")
 }
+
+// A request stays open for its answer, however many others are answered before it.
+func TestSlowAnswerAmongManyRequests(t *testing.T) {
+	const rounds, each = 65, 1 << 10
+	s := startServer(t, allows(&bus.Permissions{AllowResponses: &bus.ResponsePermission{}}))
+	p := connectAs(t, s, "a")
+	p.write("SUB svc 1\r\n")
+	p.sync()
+	l := s.Local("requester")
+	check(t, l.Publish("svc", "in.slow", nil, nil))
+	for round := range rounds {
+		var requests []bus.Msg
+		var answers strings.Builder
+		for i := range each {
+			reply := fmt.Sprintf("in.%d.%d", round, i)
+			requests = append(requests, bus.Msg{Subject: "svc", Reply: reply})
+			fmt.Fprintf(&answers, "PUB %s 0\r\n\r\n", reply)
+		}
+		check(t, l.PublishBatch(requests))
+		p.sync()
+		p.write("%s", answers.String())
+		p.sync() // no -ERR
+	}
+	p.write("PUB in.slow 0\r\n\r\n")
+	p.sync()
+}

@@ -151,10 +151,12 @@ func validEntry(e string, queues bool) bool {
 
 // maxAnswers and maxAnswerBytes bound how many requests, and how many bytes of
 // their reply subjects, one client may have received and not answered: beyond
-// them the oldest can no longer be answered.
+// them the oldest can no longer be answered. Of entries that are over, up to as many as are open
+// and overAnswers more are kept.
 const (
 	maxAnswers     = 1 << 16
 	maxAnswerBytes = 8 << 20
+	overAnswers    = 1 << 10
 )
 
 // answers are the reply subjects to which a client may publish because it has got
@@ -164,12 +166,12 @@ type answers struct {
 	open  map[string]*answer
 	queue []*answer // in the order in which the requests came, from first on
 	first int
-	bytes int // of the subjects in queue
+	bytes int // of the subjects in open
 }
 
 type answer struct {
-	reply string
-	since int64 // Unix ns
+	reply string // "" once it is over
+	since int64  // Unix ns
 	given int
 	over  bool // another request has come with the same reply, or no answer is left
 }
@@ -184,7 +186,7 @@ func newAnswers(rule *ResponsePermission) *answers {
 // request remembers that a request has been delivered at the time given.
 func (a *answers) request(reply []byte, now int64) {
 	if old := a.open[string(reply)]; old != nil {
-		old.over = true
+		a.end(old)
 	}
 	r := &answer{reply: string(reply), since: now}
 	a.open[r.reply] = r
@@ -193,20 +195,29 @@ func (a *answers) request(reply []byte, now int64) {
 	a.prune(now)
 }
 
+// end takes an open request out of the bounds.
+func (a *answers) end(r *answer) {
+	delete(a.open, r.reply)
+	a.bytes -= len(r.reply)
+	r.reply, r.over = "", true
+}
+
 // prune removes entries that have expired, are used up, or exceed the bounds.
 func (a *answers) prune(now int64) {
 	for a.first < len(a.queue) {
 		r := a.queue[a.first]
-		full := len(a.queue)-a.first > maxAnswers || a.bytes > maxAnswerBytes
+		full := len(a.open) > maxAnswers || a.bytes > maxAnswerBytes
 		if !full && !r.over && !a.expired(r, now) {
 			break
 		}
-		a.bytes -= len(r.reply)
 		if !r.over {
-			delete(a.open, r.reply)
+			a.end(r)
 		}
 		a.queue[a.first] = nil
 		a.first++
+	}
+	if len(a.queue)-a.first > 2*len(a.open)+overAnswers {
+		a.queue, a.first = slices.DeleteFunc(a.queue, func(r *answer) bool { return r == nil || r.over }), 0
 	}
 	if a.first > len(a.queue)/2 {
 		a.queue = append(a.queue[:0], a.queue[a.first:]...)
@@ -227,8 +238,7 @@ func (a *answers) take(reply []byte) bool {
 	}
 	r.given++
 	if a.rule.Max >= 0 && r.given >= a.rule.Max {
-		r.over = true
-		delete(a.open, r.reply)
+		a.end(r)
 	}
 	return true
 }
