@@ -145,6 +145,7 @@ func (l *Local) send(r *router, m *Msg) {
 	r.text = append(append(r.text[:0], m.Subject...), m.Reply...)
 	r.msg.reset(r.text[:n:n], r.text[n:], m.Header, m.Data)
 	r.msg.shared, r.msg.copied, r.msg.local = true, true, *m
+	r.msg.local.Limited, r.msg.local.User = false, "" // of the message that m may be a copy of
 	if !r.route(r.lookup(r.msg.subject), l) && m.Reply != "" {
 		r.noResponders(l)
 	}
@@ -179,7 +180,8 @@ func (l *Local) Subscribe(pattern, queue string, fn func([]Msg)) (*Subscription,
 	return &Subscription{l: l, s: s}, nil
 }
 
-// Unsubscribe ends the subscription; no callback starts after it returns.
+// Unsubscribe ends the subscription. One callback may still be running, or be about to run on
+// another goroutine, when it returns; no callback follows that one.
 func (s *Subscription) Unsubscribe() error {
 	return s.UnsubscribeAfter(0)
 }

@@ -383,3 +383,27 @@ func TestShutdownDuringTraffic(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// What a callback passes on is the process's own: the publisher of the original is not taken for
+// that of the copy.
+func TestMessagesThatArePassedOnHaveNoUser(t *testing.T) {
+	s := startServer(t, allows(&bus.Permissions{Publish: bus.SubjectPermission{Allow: []string{"in"}}}))
+	l, got := s.Local("proxy"), make(chan bus.Msg, 2)
+	must[*bus.Subscription](t)(l.Subscribe("in", "", func(msgs []bus.Msg) {
+		for _, m := range msgs {
+			got <- m
+			m.Subject = "out"
+			if err := l.PublishBatch([]bus.Msg{m}); err != nil {
+				t.Error(err)
+			}
+		}
+	}))
+	must[*bus.Subscription](t)(l.Subscribe("out", "", func(msgs []bus.Msg) { got <- msgs[0] }))
+	connectAs(t, s, "a").write("PUB in 0\r\n\r\n")
+	if m := <-got; m.User != "a" || !m.Limited {
+		t.Errorf("published by %q, limited %v", m.User, m.Limited)
+	}
+	if m := <-got; m.Subject != "out" || m.User != "" || m.Limited {
+		t.Errorf("%s published by %q, limited %v", m.Subject, m.User, m.Limited)
+	}
+}
