@@ -19,19 +19,22 @@ type Stats struct {
 	InMsgs, InBytes  uint64 // published, also if refused
 	OutMsgs          uint64 // delivered, once for each subscription
 	OutBytes         uint64
-	SlowConsumers    uint64 // connections closed for it
-	StaleConnections uint64
-	Dropped          uint64    // messages for subscribers at their bound, of which:
-	DroppedNew       uint64    // by SlowDropNew
-	DroppedOld       uint64    // by SlowDropOld
-	DroppedLocal     uint64    // for a Local
-	Flushes          Histogram // bytes that one flush wrote for one connection
-	Stalls           uint64    // times that a publisher waited for a subscriber, under SlowStall
-	Refused          uint64    // publications and subscriptions refused by permission
-	Paused           uint64    // connections hung up on, as too many wrong secrets had come from their address
-	SubsRefused      uint64    // subscriptions refused as their client had MaxSubs
-	TraceOnly        uint64    // publications that asked only to be traced, and were not delivered
-	Panics           uint64    // of this program, or of callbacks, that it recovered from; each is logged
+	// TakenMsgs and TakenBytes are OutMsgs and OutBytes with the messages that SlowDropOld dropped
+	// after they had been counted: these numbers never fall.
+	TakenMsgs, TakenBytes uint64
+	SlowConsumers         uint64 // connections closed for it
+	StaleConnections      uint64
+	Dropped               uint64    // messages for subscribers at their bound, of which:
+	DroppedNew            uint64    // by SlowDropNew
+	DroppedOld            uint64    // by SlowDropOld
+	DroppedLocal          uint64    // for a Local
+	Flushes               Histogram // bytes that one flush wrote for one connection
+	Stalls                uint64    // times that a publisher waited for a subscriber, under SlowStall
+	Refused               uint64    // publications and subscriptions refused by permission
+	Paused                uint64    // connections hung up on, as too many wrong secrets had come from their address
+	SubsRefused           uint64    // subscriptions refused as their client had MaxSubs
+	TraceOnly             uint64    // publications that asked only to be traced, and were not delivered
+	Panics                uint64    // of this program, or of callbacks, that it recovered from; each is logged
 	// Closed counts ended connections by reason; reasons that never came are absent.
 	Closed map[CloseReason]uint64
 }
@@ -85,6 +88,8 @@ func (s *Server) Stats() Stats {
 		InBytes:          c.inBytes.Load(),
 		OutMsgs:          minus(&c.outMsgs, &c.withdrawn),
 		OutBytes:         minus(&c.outBytes, &c.withdrawnBytes),
+		TakenMsgs:        c.outMsgs.Load(),
+		TakenBytes:       c.outBytes.Load(),
 		DroppedNew:       c.droppedNew.Load(),
 		DroppedOld:       c.droppedOld.Load(),
 		DroppedLocal:     c.droppedLocal.Load(),

@@ -22,7 +22,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	messagesDesc = describe("messages_total", "Messages published (in) and delivered (out).", "direction")
+	messagesDesc = describe("messages_total", "Messages published (in) and delivered (out), with those that drop-old dropped later.", "direction")
 	bytesDesc    = describe("bytes_total", "Bytes of these messages: payload with header.", "direction")
 	droppedDesc  = describe("dropped_total", "Messages dropped for subscribers at their bound, by policy, or by local for those within the process.", "policy")
 	closedDesc   = describe("closed_total", "Connections that have ended.", "reason")
@@ -68,9 +68,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
 	count(messagesDesc, st.InMsgs, "in")
-	count(messagesDesc, st.OutMsgs, "out")
+	count(messagesDesc, st.TakenMsgs, "out")
 	count(bytesDesc, st.InBytes, "in")
-	count(bytesDesc, st.OutBytes, "out")
+	count(bytesDesc, st.TakenBytes, "out")
 	count(droppedDesc, st.DroppedNew, bus.SlowDropNew.String())
 	count(droppedDesc, st.DroppedOld, bus.SlowDropOld.String())
 	count(droppedDesc, st.DroppedLocal, "local")

@@ -1,6 +1,8 @@
 package monitor_test
 
 import (
+	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,6 +104,51 @@ func TestMetricsPage(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %v", problems, err)
 	}
+}
+
+// Counters do not fall when messages that were counted as delivered are dropped.
+func TestCountersDoNotFall(t *testing.T) {
+	s := newSite(t, bus.Config{MaxPayload: 32 << 10, MaxPending: 64 << 10, SlowConsumers: bus.SlowDropOld}, monitor.Options{})
+	conn, err := s.srv.InProcessConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{conn, t, bufio.NewReader(conn)}
+	defer p.Close()
+	if _, err := p.r.ReadString('\n'); err != nil { // INFO
+		t.Fatal(err)
+	}
+	p.sync(connect("slow") + "SUB a 1\r\n") // and never reads again
+	l := s.srv.Local("publisher")
+	publish := func(size int) {
+		if err := l.Publish("a", "", nil, make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3000 {
+		publish(1)
+	}
+	before := s.outCounters()
+	publish(32 << 10)
+	after := s.outCounters()
+	if after[0] < before[0] || after[1] < before[1] {
+		t.Errorf("messages and bytes out were %v, are %v", before, after)
+	}
+	if st := s.srv.Stats(); st.DroppedOld == 0 || st.OutMsgs+st.DroppedOld != 3001 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// outCounters reads the counters of messages and bytes that went out.
+func (s *site) outCounters() (values [2]int) {
+	page := s.text("/metrics")
+	for i, name := range []string{"messages", "bytes"} {
+		_, rest, _ := strings.Cut(page, "\npaddock_bus_"+name+"_total{direction=\"out\"} ")
+		if _, err := fmt.Sscan(rest, &values[i]); err != nil {
+			s.Fatal(err)
+		}
+	}
+	return values
 }
 
 // Health reports whether connections are taken.
