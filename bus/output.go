@@ -220,9 +220,31 @@ func (o *output) dropInFlight() {
 	}
 }
 
+// canDrop reports whether the messages that may be dropped have n bytes. Messages in a write are
+// not among them. may is asked for each message, by its first line.
+func (o *output) canDrop(n int, may func(line []byte) bool) bool {
+	waiting := int(o.pending)
+	if o.inFlight != nil {
+		waiting -= len(o.inFlight.unwritten())
+	}
+	if n > waiting {
+		return false
+	}
+	for _, s := range o.slabs {
+		for at := s.from; at < len(s.buf) && n > 0; {
+			size, _, line := frameSize(s.buf[at:])
+			if line != nil && may(line) {
+				n -= size
+			}
+			at += size
+		}
+	}
+	return n <= 0
+}
+
 // dropOldest removes whole messages from the front of the bytes that are not in a write, until n
 // bytes have gone; other frames stay, in their order. may is asked for each message, by its first
-// line and size.
+// line, and it is dropped if it may be.
 func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payload, gone int) {
 	kept := o.slabs[:0]
 	for _, s := range o.slabs {

@@ -56,16 +56,8 @@ func (w *writer) makeRoom(n int) bool {
 		delivered.dropped++
 		return false
 	case SlowDropOld:
-		over := int(w.pending) + n - int(cfg.MaxPending)
-		messages, payload, gone := w.dropOldest(over, w.mayDrop)
-		counters.droppedOld.Add(uint64(messages))
-		counters.withdrawn.Add(uint64(messages))
-		counters.withdrawnBytes.Add(uint64(payload))
-		delivered.dropped += uint64(messages)
-		delivered.msgs -= uint64(messages)
-		delivered.bytes -= uint64(payload)
-		if gone < over {
-			counters.droppedOld.Add(1) // nothing older to drop
+		if !w.dropFor(n) {
+			counters.droppedOld.Add(1)
 			delivered.dropped++
 			return false
 		}
@@ -76,19 +68,52 @@ func (w *writer) makeRoom(n int) bool {
 	}
 }
 
+// dropFor drops old messages so that n bytes find room, or none if they would find none. c.mu is
+// held.
+func (w *writer) dropFor(n int) bool {
+	over := int(w.pending) + n - int(w.c.srv.cfg().MaxPending)
+	if !w.canDrop(over, w.mayDrop) {
+		return false
+	}
+	messages, payload, _ := w.dropOldest(over, w.takeBack)
+	counters, delivered := &w.c.srv.counters, &w.c.delivered
+	counters.droppedOld.Add(uint64(messages))
+	counters.withdrawn.Add(uint64(messages))
+	counters.withdrawnBytes.Add(uint64(payload))
+	delivered.dropped += uint64(messages)
+	delivered.msgs -= uint64(messages)
+	delivered.bytes -= uint64(payload)
+	return true
+}
+
 // mayDrop reports whether a pending message may be dropped. A message that counts toward a
 // subscription's maximum may not: the client would wait for it. c.mu is held.
-func (w *writer) mayDrop(line []byte) bool {
+func (w *writer) mayDrop(line []byte) bool { return w.droppable(line) != nil }
+
+// takeBack does the same, and takes the message from the deliveries of its subscription.
+func (w *writer) takeBack(line []byte) bool {
+	s := w.droppable(line)
+	if s != nil && s.delivered > 0 { // another subscription may have had its sid
+		s.delivered--
+	}
+	return s != nil
+}
+
+// droppable returns the subscription of a pending message that may be dropped, by its first line;
+// else nil. c.mu is held.
+func (w *writer) droppable(line []byte) *subscription {
 	if len(line) < len("HMSG x") {
-		return false
+		return nil
 	}
 	_, after, _ := bytes.Cut(line[len("MSG x"):], []byte{' '})
 	if line[0] == 'H' {
 		_, after, _ = bytes.Cut(line[len("HMSG x"):], []byte{' '})
 	}
 	sid, _, _ := bytes.Cut(after, []byte{' '})
-	s := w.c.subs[string(sid)]
-	return s != nil && s.max == 0
+	if s := w.c.subs[string(sid)]; s != nil && s.max == 0 {
+		return s
+	}
+	return nil
 }
 
 // awaitRoom lets a publisher wait, until the time given at the latest, for an output that is nearly

@@ -3,11 +3,13 @@ package bus_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"paddock/bus"
 )
@@ -198,5 +200,62 @@ func TestUnsubscribeMaxIsExactUnderParallelPublishers(t *testing.T) {
 		if st := s.Stats(); st.Subscriptions != 0 || st.OutMsgs != 2*limit {
 			t.Errorf("%+v", st)
 		}
+	}
+}
+
+// stalled opens a subscriber within the process, where no kernel holds bytes, that does not read.
+func stalled(t *testing.T, s *bus.Server, pattern string) net.Conn {
+	t.Helper()
+	conn := must[net.Conn](t)(s.InProcessConn())
+	stallOn(t, conn, pattern)
+	for s.PendingBytes() > 0 { // the PONG may still be counted
+		runtime.Gosched()
+	}
+	return conn
+}
+
+// Old messages are kept if dropping all of them makes no room.
+func TestDropOldDropsNothingInVain(t *testing.T) {
+	const count, most = 100, 256 << 10
+	s := startServer(t, bus.Config{MaxPending: most, MaxPayload: most, SlowConsumers: bus.SlowDropOld, WriteDeadline: time.Hour})
+	conn := stalled(t, s, "a")
+	l := s.Local("publisher")
+	for i := range count {
+		publish(t, l, "a", fmt.Sprintf("%08d%s", i+1, strings.Repeat("x", 1<<10)))
+	}
+	publish(t, l, "a", fmt.Sprintf("%08d%s", count+1, strings.Repeat("x", most-8)))
+	p := newPeer(t, conn)
+	p.write("PING\r\n")
+	if ids := received(t, p, 1); len(ids) != count || ids[0] != 1 {
+		t.Errorf("%d of %d messages came", len(ids), count)
+	}
+	if st := s.Stats(); st.DroppedOld != 1 || st.OutMsgs != count {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A message that was dropped is not one of those after which a subscription ends.
+func TestDropOldCountsNoDeliveryOfTheSubscription(t *testing.T) {
+	const count, limit = 200, 150
+	s := startServer(t, bus.Config{MaxPending: 64 << 10, MaxPayload: 32 << 10, SlowConsumers: bus.SlowDropOld, WriteDeadline: time.Hour})
+	conn := stalled(t, s, "a")
+	l := s.Local("publisher")
+	for i := range count {
+		publish(t, l, "a", fmt.Sprintf("%08d%s", i+1, strings.Repeat("x", 1<<10)))
+	}
+	st := s.Stats()
+	list, _ := s.Subscriptions("a", 0, 1)
+	if st.DroppedOld == 0 || st.OutMsgs >= limit || len(list) != 1 || list[0].Delivered != st.OutMsgs {
+		t.Fatalf("%+v; %+v", list, st)
+	}
+	p := newPeer(t, conn)
+	p.write("UNSUB 1 %d\r\nPING\r\n", limit)
+	came := len(received(t, p, 1))
+	for i := range count {
+		publish(t, l, "a", fmt.Sprintf("%08d", i+1))
+	}
+	p.write("PING\r\n")
+	if came += len(received(t, p, 1)); came != limit {
+		t.Errorf("%d messages came before the end, want %d", came, limit)
 	}
 }
