@@ -100,21 +100,23 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// The answers to a client that never reads are bounded as well.
+// The answers to a client that never reads are bounded as well, under each policy.
 func TestEndlessPingsOfOneThatDoesNotRead(t *testing.T) {
-	s := startServer(t, bus.Config{MaxPending: 64 << 10, MaxPayload: 1 << 10})
-	// With less than a few segments of room the kernel drops received segments, and with them the
-	// acknowledgements of sent ones. Both directions then creep.
-	conn := stall(t, s, "a", 256<<10)
-	pings := []byte(strings.Repeat("PING\r\n", 4096))
-	conn.SetWriteDeadline(time.Now().Add(patience))
-	for {
-		if _, err := conn.Write(pings); err != nil {
-			break // closed by the server
+	for _, policy := range []bus.SlowPolicy{bus.SlowClose, bus.SlowDropNew, bus.SlowDropOld} {
+		s := startServer(t, bus.Config{MaxPending: 64 << 10, MaxPayload: 1 << 10, SlowConsumers: policy})
+		// With less than a few segments of room the kernel drops received segments, and with them
+		// the acknowledgements of sent ones. Both directions then creep.
+		conn := stall(t, s, "a", 256<<10)
+		pings := []byte(strings.Repeat("PING\r\n", 4096))
+		conn.SetWriteDeadline(time.Now().Add(patience))
+		for {
+			if _, err := conn.Write(pings); err != nil {
+				break // closed by the server
+			}
 		}
-	}
-	if st := s.Stats(); st.Closed[bus.SlowConsumerPendingBytes] != 1 {
-		t.Errorf("closed: %v", st.Closed)
+		if st := s.Stats(); st.Closed[bus.SlowConsumerPendingBytes] != 1 {
+			t.Errorf("%v: closed: %v", policy, st.Closed)
+		}
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 
 // SlowPolicy is the treatment of a network client that reads more slowly than messages for it
 // arrive, once [Config.MaxPending] bytes are pending. In every policy a client that takes no byte
-// for [Config.WriteDeadline] is closed, and only messages are ever dropped.
+// for [Config.WriteDeadline] is closed, and only messages are ever dropped. Where they are, PINGs,
+// PONGs and errors have 64 KiB beyond the bound, and a client with more of them is closed.
 type SlowPolicy uint8
 
 const (

@@ -259,3 +259,35 @@ func TestDropOldCountsNoDeliveryOfTheSubscription(t *testing.T) {
 		t.Errorf("%d messages came before the end, want %d", came, limit)
 	}
 }
+
+// An answer of a few bytes does not close a client whose pending bytes are at their bound, under
+// the policies that drop.
+func TestDropPoliciesHaveRoomForAnswers(t *testing.T) {
+	const most, size = 64 << 10, 4 << 10
+	body := strings.Repeat("x", size-len("MSG a 1 4080\r\n\r\n")-8)
+	for _, policy := range []bus.SlowPolicy{bus.SlowDropNew, bus.SlowDropOld} {
+		t.Run(policy.String(), func(t *testing.T) {
+			s := startServer(t, bus.Config{MaxPending: most, MaxPayload: most, SlowConsumers: policy, WriteDeadline: time.Hour})
+			conn := stalled(t, s, "a")
+			l := s.Local("publisher")
+			for i := range most / size {
+				publish(t, l, "a", fmt.Sprintf("%08d%s", i+1, body))
+			}
+			if n := s.PendingBytes(); n != most {
+				t.Fatalf("%d bytes are pending, want %d", n, most)
+			}
+			p := &peer{t: t, conn: conn, in: make(chan []byte, 64), wait: patience}
+			for range 100 { // each is read when the one before has been handled
+				p.write("PING\r\n")
+			}
+			publish(t, l, "a", fmt.Sprintf("%08d%s", most/size+1, body))
+			go p.pump()
+			t.Cleanup(p.close)
+			p.write("PING\r\n")
+			came := len(received(t, p, 101))
+			if st := s.Stats(); st.SlowConsumers != 0 || st.Dropped == 0 || came > most/size || came < most/size-2 {
+				t.Errorf("%d messages came; %+v", came, st)
+			}
+		})
+	}
+}

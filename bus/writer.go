@@ -17,6 +17,9 @@ const (
 	// writePiece is the length of one write that waits. Where the system gives no access to the
 	// socket, a peer shows that it reads by each whole piece.
 	writePiece = 16 << 10
+	// protocolRoom is the number of bytes beyond max_pending that protocol bytes may take under the
+	// policies that drop messages.
+	protocolRoom = 64 << 10
 )
 
 // writer is the output side of a client: the pending output, and its way to the socket. The
@@ -30,7 +33,8 @@ type writer struct {
 }
 
 // send adds protocol bytes, which are never dropped. Their amount is bounded by the bytes that the
-// client itself sends, and together with messages by max_pending. The caller has to flush them.
+// client itself sends, and together with messages by max_pending; under the policies that drop,
+// they have protocolRoom beyond it. The caller has to flush them.
 func (w *writer) send(b ...[]byte) {
 	w.c.mu.Lock()
 	slow := w.sendLocked(b...)
@@ -45,8 +49,13 @@ func (w *writer) sendLocked(b ...[]byte) (slow bool) {
 	if w.c.reason != 0 {
 		return false
 	}
+	bound := w.c.srv.cfg().MaxPending
+	switch w.c.srv.cfg().SlowConsumers {
+	case SlowDropNew, SlowDropOld:
+		bound += protocolRoom // messages keep to max_pending
+	}
 	w.append(b...)
-	if slow = w.pending > w.c.srv.cfg().MaxPending; slow {
+	if slow = w.pending > bound; slow {
 		w.c.closeFor(SlowConsumerPendingBytes)
 	}
 	return slow
