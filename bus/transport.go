@@ -146,9 +146,18 @@ func (w *transport) closeNotify() {
 	}
 }
 
-// maxOperation is the length of an operation beyond its arguments and payload: opcode, separators,
-// line ends.
-const maxOperation = 16
+const (
+	// maxOperation is the length of an operation beyond its arguments and payload: opcode,
+	// separators, line ends.
+	maxOperation = 16
+	// gathered is the number of bytes that a client sends as one message of WebSocket, with one
+	// publication more: nats.go keeps as many while it is away.
+	gathered = 8 << 20
+	// gatheredPayloads and gatheredMost bound what the reference server takes: so many times
+	// max_payload, or so many bytes.
+	gatheredPayloads = 8
+	gatheredMost     = 64 << 20
+)
 
 // wsLayer is WebSocket between a client's socket and its protocol: the reader's side takes frames
 // apart, the writer's makes one message of each piece that is written.
@@ -192,10 +201,12 @@ func (l *wsLayer) Closed(code int, text string) {
 }
 
 // Limit returns the bound on a deflated message. A client that has no user yet sends CONNECT alone.
+// Others send many publications in one message.
 func (l *wsLayer) Limit() int {
 	n := l.c.in.parse.MaxLine + maxOperation
 	if l.c.auth.authorized.Load() {
-		n += l.c.in.parse.MaxPayload
+		payload := l.c.in.parse.MaxPayload
+		n += max(gathered+payload, min(gatheredPayloads*payload, gatheredMost))
 	}
 	return n
 }
