@@ -3,8 +3,10 @@ package bus
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -112,4 +114,57 @@ func TestComparisonsAreGivenUp(t *testing.T) {
 		t.Errorf("%d were refused though nobody compared", n)
 	}
 	free()
+}
+
+// A reload that changes many hashes compares as many of them at once as logins do.
+func TestReloadComparesHashesAtOnce(t *testing.T) {
+	const users, slots = 6, 3
+	config := func() (c Config) {
+		c.WriteDeadline = time.Hour // the PINGs are not read
+		for i := range users {
+			hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Users = append(c.Users, User{Name: fmt.Sprint("user", i), Password: string(hash)})
+		}
+		return c
+	}
+	s, err := New(config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.hasher.Slots = make(chan struct{}, slots)
+	for i := range users {
+		_, r := pipe(t, s, fmt.Sprintf("CONNECT {\"verbose\":false,\"user\":\"user%d\",\"pass\":\"secret\"}\r\nPING\r\n", i))
+		expectText(t, r, "PONG\r\n")
+	}
+	for range slots {
+		s.hasher.Slots <- struct{}{}
+	}
+	reloaded := make(chan error)
+	go func() { reloaded <- s.Reload(config()) }()
+	stacks := make([]byte, 1<<20)
+	for deadline := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+		waiting := strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "auth.(*Hasher).Matches(")
+		if waiting == slots {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%d wait for a comparison", waiting)
+			break
+		}
+	}
+	for range slots {
+		<-s.hasher.Slots
+	}
+	if err := <-reloaded; err != nil {
+		t.Error(err)
+	}
+	if n := s.Stats().Connections; n != users {
+		t.Errorf("%d of %d clients are left", n, users)
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
 }

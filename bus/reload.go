@@ -5,6 +5,7 @@ import (
 	"net"
 	"reflect"
 	"slices"
+	"sync"
 )
 
 // Reload replaces the configuration of a running server. Limits, times, policies, credentials,
@@ -42,11 +43,28 @@ func (s *Server) Reload(cfg Config) error {
 		}
 		c.timers.shorten()
 	}
-	for _, c := range slow {
-		c.auth.revise(false)
-	}
+	s.judge(slow)
 	s.closeExcess(cfg.MaxConns)
 	return nil
+}
+
+// judge judges clients again whose secrets have to be compared with hashes, as many at once as may
+// be compared.
+func (s *Server) judge(clients []*client) {
+	waiting := make(chan *client)
+	var judging sync.WaitGroup
+	for range min(cap(s.hasher.Slots), len(clients)) {
+		judging.Go(func() {
+			for c := range waiting {
+				c.auth.revise(false)
+			}
+		})
+	}
+	for _, c := range clients {
+		waiting <- c
+	}
+	close(waiting)
+	judging.Wait()
 }
 
 // closeExcess closes connections beyond a bound that was lowered, in no particular order.

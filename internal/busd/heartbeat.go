@@ -45,6 +45,23 @@ func (b *heartbeat) stop() {
 	}
 }
 
+// during calls work, which may take long, and beats on until it returns.
+func (b *heartbeat) during(ctx context.Context, work func()) {
+	done := make(chan struct{})
+	b.program.running.Go(func() {
+		defer close(done)
+		work()
+	})
+	for {
+		select {
+		case <-done:
+			return
+		case <-b.ticks:
+			b.check(ctx)
+		}
+	}
+}
+
 // check restarts the watchdog if a message is routed within an interval.
 func (b *heartbeat) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, b.interval)

@@ -187,7 +187,7 @@ func (p *Program) serve(ctx context.Context, signals <-chan os.Signal) error {
 				}
 			case doReload:
 				p.tell(p.Manager.Reloading("reading the configuration again"))
-				p.reload()
+				beat.during(ctx, p.reload)
 				p.tell(p.Manager.Reloaded(p.summary()))
 			case doReopen:
 				p.log.reopen()

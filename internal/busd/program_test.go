@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"paddock/internal/process/lifecycle"
+	"paddock/internal/process/notify"
 )
 
 // run is a program under test.
@@ -34,10 +35,16 @@ type run struct {
 // start runs a program with a configuration file, and waits until it is ready.
 func start(t *testing.T, config string) *run {
 	t.Helper()
+	return startManaged(t, config, nil)
+}
+
+// startManaged does the same under a service manager.
+func startManaged(t *testing.T, config string, manager *notify.Manager) *run {
+	t.Helper()
 	r := &run{t: t, dir: t.TempDir(), signals: make(chan os.Signal), lines: make(chan string, 100), err: make(chan error, 1)}
 	r.configure(config)
 	out, in := io.Pipe()
-	p := &Program{Source: Source{File: r.file()}, Name: "depot", Stderr: in, Signals: r.signals}
+	p := &Program{Source: Source{File: r.file()}, Name: "depot", Stderr: in, Signals: r.signals, Manager: manager}
 	go func() {
 		r.err <- p.Run(t.Context())
 		in.Close()
