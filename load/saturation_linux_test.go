@@ -22,7 +22,8 @@ import (
 // The verdict of a generator in its own process tells whether it was held up, and the cause. A slow
 // service, or a pool that is too small, is not its doing.
 //
-// The machine may be busy with other work. Where the verdict is to be green, a run that is not
+// The machine may be busy with other work. Where the verdict is to be red, an amber one with the
+// right cause is repeated, and is right if it stays so. Where it is to be green, a run that is not
 // green for such a reason is repeated. If no run is green, the verdicts were right if the kernel's
 // numbers for each of these runs confirm them, and wrong otherwise.
 func TestSaturation(t *testing.T) {
@@ -46,16 +47,20 @@ func TestSaturation(t *testing.T) {
 		{name: "a quota", law: "delay 2ms", order: order{PerSecond: 5000, Conns: 64}, hinder: quota, causes: []string{"quota", "held-up", "run-delay", "loop-late", "timer-late", "gc-pause", "thread-busy", "steal"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for range greenRuns {
+			for range mostRuns {
 				o := saturate(t, c.law, c.order, c.hinder)
 				if c.late != load.OnTime && o.Late[c.late] <= o.Sent/2 {
 					t.Errorf("only %d of %d sends were %v", o.Late[c.late], o.Sent, c.late)
 				}
 				if len(c.causes) > 0 {
-					if o.Verdict.Level != load.Red || !slices.Contains(c.causes, o.Verdict.Measures[0].Name) {
-						t.Errorf("%v, want one of %v", &o.Verdict, c.causes)
+					if !slices.Contains(c.causes, o.Verdict.Measures[0].Name) || o.Verdict.Level == load.Green {
+						t.Fatalf("%v, want one of %v", &o.Verdict, c.causes)
 					}
-					return
+					if o.Verdict.Level == load.Red {
+						return
+					}
+					t.Logf("beside other work: %v", &o.Verdict) // which makes answers late: this side's part is smaller
+					continue
 				}
 				if o.Verdict.Level == load.Green {
 					return
@@ -74,8 +79,8 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// greenRuns is how often a run is made that is to be green.
-const greenRuns = 3
+// mostRuns is how often a run is made that is to be green.
+const mostRuns = 3
 
 // disturbed reports whether the thread could not run when it wanted to, for longer than
 // any idle machine takes to wake it.
