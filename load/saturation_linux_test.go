@@ -79,7 +79,7 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
-// mostRuns is how often a run is made that is to be green.
+// mostRuns is the most runs for one verdict.
 const mostRuns = 3
 
 // disturbed reports whether the thread could not run when it wanted to, for longer than
