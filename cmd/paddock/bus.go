@@ -43,7 +43,7 @@ type busCmd struct {
 	MaxSubscriptions *int           `placeholder:"N" help:"Subscriptions of one connection (default 100000; 0: no limit)."`
 	PingInterval     *time.Duration `placeholder:"TIME" help:"Silence after which a client is asked whether it is there (default 2m)."`
 	PingMax          *int           `placeholder:"N" help:"Unanswered questions after which it is not (default 2)."`
-	WriteDeadline    *time.Duration `placeholder:"TIME" help:"How long one write to a client may take (default 10s)."`
+	WriteDeadline    *time.Duration `placeholder:"TIME" help:"How long a client may take no byte of what waits for it (default 10s)."`
 
 	LameDuckDuration *time.Duration `placeholder:"TIME" help:"How long lame duck mode takes to let go of all clients (default 2m)."`
 	LameDuckGrace    *time.Duration `placeholder:"TIME" help:"How long clients may leave by themselves in it (default 10s)."`
