@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -164,16 +165,18 @@ func (d *dispatcher) note(ev *machine.Event) {
 		if d.noteResponse(f, &to); to.stream == nil {
 			return
 		}
-	case machine.OpData, machine.OpReset:
+	case machine.OpData:
 		if to.stream = c.slots.stream(ev.Slot); to.stream == nil {
 			c.m.Discard(len(f.Body))
 			return
 		}
-		if ev.Op == machine.OpReset {
-			to.err = &Error{Code: ev.Code, Msg: string(f.Text)}
-			to.stream.stopLocked(to.err)
-			c.slots.cancel(ev.Slot, context.Canceled) // of a promoted request, or one whose body goes on
+	case machine.OpReset, machine.OpCancel:
+		c.slots.cancel(ev.Slot, context.Canceled)
+		if to.stream = c.slots.stream(ev.Slot); to.stream == nil {
+			return
 		}
+		to.err = &Error{Code: cmp.Or(ev.Code, Cancelled), Msg: string(f.Text)}
+		to.stream.stopLocked(to.err)
 	default:
 		d.noteControl(ev)
 		return
@@ -189,8 +192,6 @@ func (d *dispatcher) noteControl(ev *machine.Event) {
 		if s := c.slots.stream(ev.Slot); s != nil {
 			s.stopLocked(&Error{Code: ev.Code, Msg: string(ev.Frame.Text)})
 		}
-	case machine.OpCancel:
-		c.slots.cancel(ev.Slot, context.Canceled)
 	case machine.OpCredit:
 		switch id := ev.Frame.ID; id {
 		case frame.ConnectionID:

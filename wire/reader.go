@@ -145,7 +145,7 @@ func (d *dispatcher) deliver(to *delivery) error {
 		if !to.stream.push(d, to.body, to.flags) {
 			return d.flooded(to.stream)
 		}
-	case machine.OpReset:
+	case machine.OpReset, machine.OpCancel:
 		to.stream.end(to.err)
 	case machine.OpResponse:
 		to.stream.decide(to.body, to.flags, to.err)

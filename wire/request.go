@@ -73,7 +73,8 @@ func (r *Request) Conn() *Conn { return r.c }
 func (r *Request) Stream() *Stream { return r.body }
 
 // Respond answers. It is called once; body is copied before it returns. An answer
-// longer than a frame goes on as a stream, without the caller noticing.
+// longer than a frame goes on as a stream, without the caller noticing. If the body goes on, the
+// rest of it is dropped: reads of Stream fail with net.ErrClosed behind what has arrived.
 func (r *Request) Respond(body []byte) error {
 	if r.replied {
 		return ErrSlot
@@ -94,6 +95,9 @@ func (r *Request) Respond(body []byte) error {
 		return r.respondLong(body)
 	}
 	c.out.flushAndUnlock(true)
+	if err == nil && r.body != nil {
+		r.body.noMore(net.ErrClosed)
+	}
 	return err
 }
 

@@ -69,15 +69,18 @@ func (t *slotTable) peers(id frame.Slot) *remote {
 	return nil
 }
 
-// stream returns the stream in a live slot, nil if there is none.
-func (t *slotTable) stream(id frame.Slot) *Stream {
+// stream returns the stream in a live slot, nil if there is none. The entry may still have that of
+// an earlier generation.
+func (t *slotTable) stream(id frame.Slot) (s *Stream) {
 	if l := t.own(id); l != nil {
-		return l.stream
+		s = l.stream
+	} else if r := t.peers(id); r != nil {
+		s = r.stream
 	}
-	if r := t.peers(id); r != nil {
-		return r.stream
+	if s != nil && s.id != id {
+		return nil
 	}
-	return nil
+	return s
 }
 
 // streams calls f for each stream.
@@ -96,7 +99,7 @@ func (t *slotTable) streams(f func(*Stream)) {
 
 // cancel ends the context of the request in a slot of the peer's, if its handler runs.
 func (t *slotTable) cancel(id frame.Slot, err error) {
-	if r := t.peers(id); r != nil && r.request != nil {
+	if r := t.peers(id); r != nil && r.request != nil && r.request.slot == id {
 		r.request.ctx.end(err)
 	}
 }

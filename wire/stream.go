@@ -281,17 +281,24 @@ func (s *Stream) end(err error) {
 // Conn.mu is held, and Stream.mu is taken under it.
 func (s *Stream) failLocked(err error) {
 	s.stopLocked(err)
+	s.noMore(err)
+	s.mu.Lock()
+	s.ruleLocked(nil, &lostError{cause: err, sent: true})
+	s.mu.Unlock()
+	if s.cancel != nil {
+		s.cancel(err)
+	}
+}
+
+// noMore fails reads with err behind the bytes that have arrived, unless the peer's half has ended.
+func (s *Stream) noMore(err error) {
 	s.mu.Lock()
 	if s.failed == nil && !s.queue.ended {
 		s.failed = err
 		s.cutLocked()
 	}
-	s.ruleLocked(nil, &lostError{cause: err, sent: true})
 	s.mu.Unlock()
 	s.wakeReader()
-	if s.cancel != nil {
-		s.cancel(err)
-	}
 }
 
 // wakeReader lets one reader look again; it wakes the next.
