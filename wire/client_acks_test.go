@@ -102,3 +102,40 @@ func TestPostsThatOutliveTheirProcess(t *testing.T) {
 		}
 	})
 }
+
+// Keyed posts that waited for room when their connection ended go over the next one.
+func TestKeyedPostsOutliveTheirConnection(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const size = 30_000
+		release, last := make(chan struct{}), make(chan byte, 100)
+		mux := wire.NewMux()
+		wire.HandlePost(mux, "pos", func(_ context.Context, body []byte) error {
+			<-release
+			last <- body[0]
+			return nil
+		})
+		b := &backend{config: &wire.Config{Mux: mux, PostInitial: 65_536}}
+		c := b.client(t, wire.ClientConfig{})
+		if err := c.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for c.TryPost("pos", make([]byte, size)) == nil {
+			synctest.Wait()
+		}
+		if err := c.PostKeyed("pos", "k", bytes.Repeat([]byte{7}, size)); err != nil {
+			t.Fatal(err)
+		}
+		c.Conns()[0].Abort(wire.Unavailable)
+		synctest.Wait()
+		close(release)
+		time.Sleep(time.Minute)
+		got := byte(0)
+		for range len(last) {
+			got = <-last
+		}
+		if got != 7 || c.Stats().Connects != 2 {
+			t.Errorf("the last post is %d, after %d connections", got, c.Stats().Connects)
+		}
+	})
+}

@@ -55,9 +55,12 @@ func (p *postSender) post(ctx context.Context, kind string, body []byte, ack boo
 }
 
 // refill wakes the goroutines that wait for room, and sends the posts of the conflating lane for
-// which there is room.
+// which there is room. Those of a connection that has ended stay, for takeKeyed.
 func (p *postSender) refill() {
 	p.room.broadcast()
+	if p.c.m.Failure != nil {
+		return
+	}
 	for at, body := range p.keyed {
 		_, err := p.post(noWait, at.kind, body, false)
 		if errors.Is(err, ErrNoCredit) {
