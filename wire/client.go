@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,6 +127,7 @@ type Client struct {
 	last     error // of the last attempt or connection
 	connects uint64
 	failures uint64
+	held     map[*Conn]struct{} // connections that have come and have not ended
 }
 
 var _ Caller = (*Client)(nil)
@@ -135,7 +138,7 @@ func NewClient(config ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{config: config, conn: config.Config.withDefaults()}
+	c := &Client{config: config, conn: config.Config.withDefaults(), held: map[*Conn]struct{}{}}
 	c.conn.Session = clientSession(c.conn.Session)
 	hello := c.conn.hello()
 	if _, err := frame.AppendHello(nil, hello); err != nil {
@@ -224,8 +227,10 @@ func (c *Client) Drain(ctx context.Context) error {
 	c.refuse(ErrDraining)
 	err := c.lane.settle(ctx)
 	c.leaving.Store(true)
-	failed := make(chan error, len(c.links))
-	conns := c.Conns()
+	c.mu.Lock()
+	conns := slices.Collect(maps.Keys(c.held)) // also connections that the peer drains
+	c.mu.Unlock()
+	failed := make(chan error, len(conns))
 	for _, conn := range conns {
 		go func() { failed <- conn.Drain(ctx) }()
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"paddock/internal/wire/frame"
 	"paddock/wire"
@@ -104,6 +105,43 @@ func TestDrainSentAway(t *testing.T) {
 					t.Fatalf("drain: %v", err)
 				}
 			}
+		})
+	}
+}
+
+// A client that drains waits also for calls on a connection that its server drains.
+func TestClientDrainWaitsForRetiringConnections(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cut=%v", cut), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				mux := echoMux()
+				entered, release := blocker(mux)
+				b := &backend{config: &wire.Config{Mux: mux, Logger: quiet}}
+				c := b.client(t, wire.ClientConfig{})
+				slow, drained := make(chan error, 1), make(chan error, 1)
+				go func() {
+					_, err := c.Call(context.Background(), "block", nil)
+					slow <- err
+				}()
+				<-entered
+				old := b.newest()
+				time.Sleep(time.Minute)
+				go func() { _ = old.Drain(context.Background()) }()
+				synctest.Wait()
+				mustCall(t, c, "over the next one")
+				go func() { drained <- c.Drain(within(t, 5*time.Second)) }()
+				synctest.Wait()
+				if cut {
+					time.Sleep(6 * time.Second)
+				}
+				close(release)
+				if err := <-slow; (err != nil) != cut {
+					t.Errorf("the call under way: %v", err)
+				}
+				if err := <-drained; (err != nil) != cut {
+					t.Errorf("drain: %v", err)
+				}
+			})
 		})
 	}
 }

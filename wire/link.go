@@ -104,6 +104,7 @@ func (l *link) live() (lived time.Duration, drained bool, away machine.Goaway, e
 		return 0, false, conn.goawayReceived(), cmp.Or(conn.Err(), err)
 	}
 	since := time.Now()
+	c.hold(conn)
 	l.publish(conn)
 	if l.index == 0 {
 		c.tasks.Go(func() { c.lane.pump(conn, turn) })
@@ -122,7 +123,7 @@ func (l *link) live() (lived time.Duration, drained bool, away machine.Goaway, e
 		c.tasks.Go(func() { l.retire(conn) })
 		return time.Since(since), true, conn.goawayReceived(), ErrDraining
 	}
-	_ = conn.Close()
+	c.close(conn)
 	return time.Since(since), conn.Err() == errDrained, conn.goawayReceived(), conn.Err()
 }
 
@@ -218,7 +219,22 @@ func (l *link) retire(conn *Conn) {
 	case <-time.After(l.c.conn.DrainTimeout):
 	case <-l.c.ctx.Done():
 	}
+	l.c.close(conn)
+}
+
+// hold notes a connection that Drain has to drain.
+func (c *Client) hold(conn *Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held[conn] = struct{}{}
+}
+
+// close closes a connection and forgets it.
+func (c *Client) close(conn *Conn) {
 	_ = conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.held, conn)
 }
 
 func (l *link) count(s *ClientStats) {
