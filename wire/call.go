@@ -109,7 +109,11 @@ func (c *Conn) CallStream(ctx context.Context, kind string, body []byte, o CallO
 	setDeadline(ctx, &meta)
 	call := calls.Get().(*call)
 	call.dst = o.Into
-	if err := c.slots.send(ctx, call, kind, encodeMeta(&meta), body, o); err != nil {
+	encoded, err := frame.EncodeMeta(&meta)
+	if err == nil {
+		err = c.slots.send(ctx, call, kind, encoded, body, o)
+	}
+	if err != nil {
 		call.recycle()
 		if o.SlotFree != nil {
 			o.SlotFree()
@@ -137,14 +141,6 @@ func setDeadline(ctx context.Context, meta *Meta) {
 	if deadline, ok := ctx.Deadline(); ok && !meta.HasDeadline {
 		meta.HasDeadline, meta.Deadline = true, max(time.Until(deadline), 0)+time.Millisecond-1
 	}
-}
-
-// encodeMeta returns nil for a meta without a field.
-func encodeMeta(meta *Meta) []byte {
-	if b := frame.AppendMeta(nil, meta); len(b) > 1 {
-		return b
-	}
-	return nil
 }
 
 // send puts the request into the output, once there is room and a slot for it. Conn.mu is not held.

@@ -131,6 +131,8 @@ var (
 	ErrHelloLate = protocol.ErrHelloLate
 	// ErrHello is wrapped by the errors of a Hello that SPEC does not allow.
 	ErrHello = frame.ErrHello
+	// ErrMeta is wrapped by the errors of a Meta that SPEC does not allow, which is not sent.
+	ErrMeta = frame.ErrMeta
 	// ErrNotWire is wrapped by errors about a peer that speaks another protocol.
 	ErrNotWire = frame.ErrNotWire
 )

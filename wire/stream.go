@@ -104,7 +104,10 @@ func (t *slotTable) open(ctx context.Context, kind string, o *OpenOptions) (*Str
 	if o.Confirm {
 		flags = frame.FlagConfirm
 	}
-	meta := encodeMeta(&o.Meta)
+	meta, err := frame.EncodeMeta(&o.Meta)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	for {
 		number, err := c.kindNumber(kind)

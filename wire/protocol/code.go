@@ -68,7 +68,8 @@ func (c Code) String() string {
 }
 
 // Error is the failure of a call, a stream or a connection as the peer has sent it; a handler
-// returns one to send it. Of Msg 1,024 bytes are sent, and Details if a frame holds them.
+// returns one to send it. Of Msg 1,024 bytes are sent, and Details if they are one CBOR item of the
+// protocol and a frame holds them.
 type Error struct {
 	Code       Code
 	Msg        string

@@ -116,6 +116,9 @@ func scanItems(b []byte, at, count int, pairs bool, depth int) int {
 	return at
 }
 
+// ValidDetails reports whether an error may carry b as its details.
+func ValidDetails(b []byte) bool { return len(b) == 0 || validCBOR(b) }
+
 // validCBOR reports whether b is one legal item and nothing else.
 func validCBOR(b []byte) bool {
 	return len(b) > 0 && scanCBOR(b, 0) == len(b)

@@ -2,6 +2,8 @@ package frame
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -41,6 +43,29 @@ func parseMeta(b []byte, m *protocol.Meta) (reason Reason) {
 		return BadMeta
 	}
 	return ""
+}
+
+// ErrMeta is wrapped by the errors of metadata that SPEC does not allow.
+var ErrMeta = errors.New("wire: illegal metadata")
+
+// EncodeMeta returns the map of m, nil for one without a field. It fails with ErrMeta exactly where
+// the peer would refuse it.
+func EncodeMeta(m *protocol.Meta) ([]byte, error) {
+	b := AppendMeta(nil, m)
+	if len(b) <= 1 {
+		return nil, nil
+	}
+	var read protocol.Meta
+	switch {
+	case len(m.Traceparent)+len(m.Codec)+len(m.Key) == 0: // nothing of it can be illegal
+	case len(b) > MaxMeta:
+		return nil, fmt.Errorf("%w: %d bytes, of at most %d", ErrMeta, len(b), MaxMeta)
+	case len(m.Key) > maxIdempotencyKey:
+		return nil, fmt.Errorf("%w: a key of %d bytes, of at most %d", ErrMeta, len(m.Key), maxIdempotencyKey)
+	case parseMeta(b, &read) != "":
+		return nil, fmt.Errorf("%w: a text is not UTF-8", ErrMeta)
+	}
+	return b, nil
 }
 
 // readMeta reads the value of a key.

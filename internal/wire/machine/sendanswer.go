@@ -61,7 +61,7 @@ func (m *Machine) putFailure(id frame.Slot, s *slot, e *protocol.Error) {
 			Type: frame.RES, Flags: frame.FlagErr, ID: uint32(id), Code: e.Code, NotStarted: e.NotStarted,
 			RetryAfter: uint32(e.RetryAfter.Milliseconds()), Text: cutText(e.Msg, frame.MaxMessage),
 		}
-		if f.Body = e.Details; f.Size()+frame.ErrorBlockSize+len(f.Text) > m.MaxFrame() {
+		if f.Body = e.Details; !frame.ValidDetails(f.Body) || f.Size()+frame.ErrorBlockSize+len(f.Text) > m.MaxFrame() {
 			f.Body = nil
 		}
 		m.put(&f)
