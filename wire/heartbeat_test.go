@@ -358,3 +358,40 @@ func TestWriteInTwoPiecesIsOver(t *testing.T) {
 		})
 	}
 }
+
+// A peer that sends and takes nothing is dead, also in the midst of a Write over a connection that
+// takes its pieces one by one.
+func TestDeafPeerIsDead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		raw, nc := wiretest.Pipe(4 << 10)
+		c, err := wire.AcceptConn(nc, &wire.Config{Idle: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		defer raw.Close()
+		p := &rawPeer{t: t, nc: raw}
+		p.hello(wire.Hello{})
+		var pinger sync.WaitGroup
+		defer pinger.Wait()
+		pinger.Go(func() {
+			for i := 0; i < 100 && p.send(frame.Frame{Type: frame.PING, Body: make([]byte, 8)}) == nil; i++ {
+				time.Sleep(100 * time.Millisecond)
+			}
+			raw.Close()
+		})
+		if err := c.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Open(t.Context(), "deaf", wire.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = s.SetWriteDeadline(time.Now().Add(time.Minute))
+		_, _ = s.Write(payload(64 << 10))
+		<-c.Done()
+		if err := c.Err(); !errors.Is(err, wire.ErrPeerDead) {
+			t.Errorf("the connection: %v", err)
+		}
+	})
+}

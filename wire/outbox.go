@@ -308,8 +308,9 @@ func (o *outbox) writeGather(buffer []byte, from int) error {
 	return err
 }
 
-// writeAll writes b in pieces, so that the clock sees progress. The first write does not wait, and
-// Go's scheduler does not hear of it (package nowait says why). Conn.mu is not held.
+// writeAll writes b in pieces, so that the clock sees progress. b may be a part of what the caller
+// writes, which calls ended behind all of it. The first write does not wait, and Go's scheduler
+// does not hear of it (package nowait says why). Conn.mu is not held.
 func (o *outbox) writeAll(b []byte) error {
 	c := o.c
 	if c.sock.canTry() {
@@ -324,7 +325,7 @@ func (o *outbox) writeAll(b []byte) error {
 		c.mu.Lock()
 		c.stats.wrote(n)
 		b = b[n:]
-		c.m.Wrote(c.now(), len(b) > 0)
+		c.m.Wrote(c.now(), true)
 		c.mu.Unlock()
 		if err != nil {
 			return err
