@@ -221,6 +221,7 @@ func (d *dispatcher) noteRequest(f *frame.Frame, to *delivery) {
 	c, h := d.c, d.handler(f.Kind)
 	to.handler = h
 	if h.answer != nil && h.inline && !f.Has(frame.FlagMore) {
+		c.slots.vacate(to.slot)
 		return
 	}
 	r := newRequest(c, to.slot, h, &f.Meta)

@@ -186,13 +186,10 @@ func (r *Request) finish(err error) {
 	}
 	c.mu.Lock()
 	c.handlers.left(r.handler.kind)
-	if err != nil {
-		_ = c.m.Fail(r.slot, asError(err))
-	}
-	was := c.slots.finish(r.slot)
+	c.slots.finish(r.slot, remote{r, r.body}, err)
 	c.out.flushAndUnlock(true)
-	if was.stream != nil {
-		was.stream.end(net.ErrClosed)
+	if r.body != nil {
+		r.body.end(net.ErrClosed)
 	}
 	r.ctx.end(context.Canceled)
 	if r.block != nil {

@@ -212,13 +212,11 @@ func (s *Stream) handle(h *handler) (err error) {
 func (s *Stream) finish(err error) {
 	c := s.c
 	c.mu.Lock()
-	if err != nil {
-		_ = c.m.Fail(s.id, asError(err))
-	} else {
+	if err == nil {
 		_ = s.endWriteLocked()
 	}
 	s.stopLocked(net.ErrClosed)
-	c.slots.finish(s.id)
+	c.slots.finish(s.id, remote{stream: s}, err)
 	c.out.flushAndUnlock(false)
 	s.end(net.ErrClosed)
 }

@@ -17,6 +17,7 @@ type slotTable struct {
 	c      *Conn
 	ours   []local               // by index of slot, from 1
 	theirs []remote              // likewise
+	late   map[*Request]struct{} // requests whose handlers still run, and whose slots have other work
 	onFree map[frame.Slot]func() // called when the slot of ours is free
 	free   cond                  // a slot may be free, or a limit has grown
 }
@@ -44,13 +45,33 @@ func (t *slotTable) begin(id frame.Slot) *local {
 	return &t.ours[i-1]
 }
 
-// serve returns the entry of a slot of the peer's.
+// serve returns the entry of a slot of the peer's, without the work of an earlier generation.
 func (t *slotTable) serve(id frame.Slot) *remote {
 	i := int(id.Index())
 	for len(t.theirs) < i {
 		t.theirs = append(t.theirs, remote{})
 	}
+	t.vacate(id)
 	return &t.theirs[i-1]
+}
+
+// vacate takes the work of an earlier generation out of the entry of a slot of the peer's. Its
+// handler may still run, since a slot is free once the answer and the body have ended.
+func (t *slotTable) vacate(id frame.Slot) {
+	e := t.peers(id)
+	if e == nil {
+		return
+	}
+	if r := e.request; r != nil && r.slot != id {
+		if t.late == nil {
+			t.late = map[*Request]struct{}{}
+		}
+		t.late[r] = struct{}{}
+		e.request = nil
+	}
+	if e.stream != nil && e.stream.id != id {
+		e.stream = nil
+	}
 }
 
 // own returns the entry of a slot of ours, nil if there is none.
@@ -104,19 +125,22 @@ func (t *slotTable) cancel(id frame.Slot, err error) {
 	}
 }
 
-// finish ends a slot of the peer's whose handler has returned. A handler that has closed its stream
-// may return late, when the slot has another one.
-func (t *slotTable) finish(id frame.Slot) (was remote) {
+// finish ends work of the peer's whose handler has returned err. A handler that has answered, or
+// has closed its stream, may return late, when the slot has other work.
+func (t *slotTable) finish(id frame.Slot, work remote, err error) {
 	if t.c.closed {
-		return remote{}
+		return
 	}
-	t.c.m.Done(id)
-	r := t.peers(id)
-	if r != nil && (r.stream != nil && r.stream.id == id || r.request != nil && r.request.slot == id) {
-		was, *r = *r, remote{}
+	if e := t.peers(id); e != nil && *e == work {
+		if err != nil {
+			_ = t.c.m.Fail(id, asError(err))
+		}
+		t.c.m.Done(id)
+		*e = remote{}
+	} else {
+		delete(t.late, work.request)
 	}
 	t.c.settled()
-	return was
 }
 
 // whenFree registers a function to call when a slot of ours is free. A nil function is ignored.
@@ -193,6 +217,10 @@ func (t *slotTable) fail(err error) {
 			r.request.ctx.end(err)
 		}
 	}
+	for r := range t.late {
+		r.ctx.end(err)
+	}
+	t.late = nil
 	t.streams(func(s *Stream) { s.failLocked(err) })
 	t.ours = nil
 	for _, free := range t.onFree {
