@@ -264,6 +264,8 @@ func (d *dispatcher) noteResponse(f *frame.Frame, to *delivery) {
 			return
 		case !f.Has(frame.FlagMore): // the answer to a request whose body went on
 			to.stream.stopLocked(ErrStopped)
+		case to.stream.over: // closed here before its answer went on
+			_ = d.c.m.Stop(to.slot, Cancelled)
 		}
 		to.stream.enterRing()
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -186,15 +187,17 @@ func (t *slotTable) linger(s *Stream) {
 	}
 }
 
-// expire resets streams that were closed here long ago and still live at the peer, and returns the
-// time at which the next one is due.
+// expire resets streams that were closed here long ago and still live at the peer, or cancels their
+// requests, and returns the time at which the next one is due.
 func (t *slotTable) expire(now time.Duration) (next time.Duration) {
 	next = math.MaxInt64
 	for i := range t.ours {
 		switch l := &t.ours[i]; {
 		case l.until == 0:
 		case now >= l.until:
-			_ = t.c.m.Reset(l.stream.id, Cancelled)
+			if id := l.stream.id; errors.Is(t.c.m.Reset(id, Cancelled), ErrSlot) {
+				_ = t.c.m.Cancel(id)
+			}
 			l.until = 0
 		default:
 			next = min(next, l.until)

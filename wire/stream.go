@@ -208,7 +208,8 @@ func (s *Stream) ruleLocked(head []byte, verdict error) {
 }
 
 // Close ends both halves. Bytes that were written are still sent, received bytes are dropped, and
-// further reads and writes get net.ErrClosed. It does not wait for the peer.
+// further reads and writes get net.ErrClosed. It does not wait for the peer. A stream or request of
+// ours that the peer has not ended after 60 s is reset or cancelled.
 func (s *Stream) Close() error {
 	s.c.mu.Lock()
 	s.stopLocked(net.ErrClosed)
