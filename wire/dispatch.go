@@ -160,6 +160,7 @@ func (d *dispatcher) note(ev *machine.Event) {
 		to.handler = d.handler(f.Kind)
 		to.stream = c.newStream(ev.Slot, to.handler.kind, &f.Meta)
 		to.stream.confirm = f.Has(frame.FlagConfirm)
+		to.stream.tuning.got = uint64(len(f.Body))
 		*c.slots.serve(ev.Slot) = remote{stream: to.stream}
 	case machine.OpResponse:
 		if d.noteResponse(f, &to); to.stream == nil {
@@ -170,6 +171,7 @@ func (d *dispatcher) note(ev *machine.Event) {
 			c.m.Discard(len(f.Body))
 			return
 		}
+		to.stream.tuning.got += uint64(len(f.Body))
 	case machine.OpReset, machine.OpCancel:
 		c.slots.cancel(ev.Slot, context.Canceled)
 		if to.stream = c.slots.stream(ev.Slot); to.stream == nil {

@@ -42,8 +42,12 @@ func (t *slotTable) begin(id frame.Slot) *local {
 	for len(t.ours) < i {
 		t.ours = append(t.ours, local{})
 	}
-	t.ours[i-1] = local{}
-	return &t.ours[i-1]
+	l := &t.ours[i-1]
+	if l.stream != nil {
+		t.c.windows.keepLate(l.stream)
+	}
+	*l = local{}
+	return l
 }
 
 // serve returns the entry of a slot of the peer's, without the work of an earlier generation.
@@ -70,7 +74,8 @@ func (t *slotTable) vacate(id frame.Slot) {
 		t.late[r] = struct{}{}
 		e.request = nil
 	}
-	if e.stream != nil && e.stream.id != id {
+	if s := e.stream; s != nil && s.id != id {
+		t.c.windows.keepLate(s)
 		e.stream = nil
 	}
 }

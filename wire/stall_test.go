@@ -2,7 +2,9 @@ package wire_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -67,4 +69,60 @@ func TestStalledStreamsMakeRoom(t *testing.T) {
 			t.Errorf("a stalled stream ended with %v", err)
 		}
 	})
+}
+
+// TestUnreadAnswersMakeRoom holds that answers which have arrived whole, and are not read, do not
+// stop the others for ever, though their slots are free and have other work.
+func TestUnreadAnswersMakeRoom(t *testing.T) {
+	for _, reused := range []bool{false, true} {
+		t.Run(fmt.Sprintf("reused=%v", reused), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				mux := echoMux()
+				mux.HandleRequest("long", func(_ context.Context, r *wire.Request) error {
+					s, err := r.Promote(nil)
+					if err == nil {
+						_, err = s.Write(payload(int(binary.LittleEndian.Uint32(r.Body))))
+					}
+					return err
+				})
+				d, a := piped(t, &wire.Config{ConnBudget: 256 << 10, StreamInitial: 64 << 10}, &wire.Config{Mux: mux})
+				size := func(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
+				var unread []*wire.Stream
+				for range 3 {
+					answer, err := d.CallStream(t.Context(), "long", size(60<<10), wire.CallOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					unread = append(unread, answer.Stream)
+					synctest.Wait()
+					if !reused {
+						continue
+					}
+					if _, err := d.Call(t.Context(), "echo", nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got, err := d.Call(within(t, 3*time.Minute), "long", size(1<<20-1))
+				if err != nil || len(got) != 1<<20-1 {
+					t.Errorf("%d bytes, %v", len(got), err)
+				}
+				reset := 0
+				for _, s := range unread {
+					n, err := io.Copy(io.Discard, s)
+					switch e := (*wire.Error)(nil); {
+					case err == nil && n == 60<<10:
+					case errors.As(err, &e) && e.Code == wire.ResourceExhausted:
+						reset++
+					default:
+						t.Errorf("an answer: %d bytes, %v", n, err)
+					}
+					s.Close()
+				}
+				if reset == 0 || reset == 3 {
+					t.Errorf("%d answers were reset", reset)
+				}
+				settled(t, d, a)
+			})
+		})
+	}
 }

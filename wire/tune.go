@@ -47,10 +47,11 @@ const (
 // methods.
 type windows struct {
 	c         *Conn
-	grown     int           // bytes by which windows have grown, of all streams
-	starved   []*Stream     // streams that wait for credit of the connection
-	starvedAt time.Duration // since when
-	credit    cond          // credit of the connection
+	grown     int                  // bytes by which windows have grown, of all streams
+	late      map[*Stream]struct{} // streams with unread bytes whose slots have other work
+	starved   []*Stream            // streams that wait for credit of the connection
+	starvedAt time.Duration        // since when
+	credit    cond                 // credit of the connection
 	epoch     epoch
 	rtt       machine.RttFilter
 }
@@ -61,7 +62,9 @@ type tuning struct {
 	grown  int // of these, the bytes on top of the first window
 	epoch  uint64
 	bytes  int           // consumed in this epoch
+	got    uint64        // received in all
 	read   uint64        // consumed in all
+	late   bool          // in windows.late
 	seen   uint64        // read when the clock last looked
 	stuck  time.Duration // since when it has been the same
 }
@@ -98,7 +101,9 @@ func (s *Stream) tune(n int) {
 	if early := t.read < half && t.read+uint64(n) >= half; early && !s.over && w.grown < w.shortSum() {
 		s.widen(earlyWindow)
 	}
-	t.read += uint64(n)
+	if t.read += uint64(n); t.late && t.read == t.got {
+		w.dropLate(s)
+	}
 	e.bytes += n
 	was := t.bytes
 	t.bytes += n
@@ -160,8 +165,31 @@ func (w *windows) shortSum() int {
 // any more. Conn.mu is held.
 func (s *Stream) leave() {
 	s.over = true
+	s.c.windows.dropLate(s)
 	s.c.windows.grown -= s.tuning.grown
 	s.tuning.grown = 0
+}
+
+// unread returns the number of bytes that were received and not consumed.
+func (t *tuning) unread() int64 { return int64(t.got - t.read) }
+
+// keepLate notes a stream whose slot gets other work, if bytes of it wait to be read.
+func (w *windows) keepLate(s *Stream) {
+	if s.over || s.tuning.unread() == 0 {
+		return
+	}
+	if w.late == nil {
+		w.late = map[*Stream]struct{}{}
+	}
+	w.late[s] = struct{}{}
+	s.tuning.late = true
+}
+
+func (w *windows) dropLate(s *Stream) {
+	if s.tuning.late {
+		s.tuning.late = false
+		delete(w.late, s)
+	}
 }
 
 // starve notes that a stream waits for credit of the connection.
@@ -190,18 +218,22 @@ func (w *windows) unstarve() {
 func (w *windows) stalled(now time.Duration) (victims []*Stream) {
 	c := w.c
 	var still []*Stream
-	c.slots.streams(func(s *Stream) {
+	look := func(s *Stream) {
 		if s.over {
 			return
 		}
 		t := &s.tuning
-		if t.seen != t.read || t.stuck == 0 || c.m.Unread(s.id) == 0 {
+		if t.seen != t.read || t.stuck == 0 || t.unread() == 0 {
 			t.seen, t.stuck = t.read, now
 		}
 		if now-t.stuck >= stallLimit {
 			still = append(still, s)
 		}
-	})
+	}
+	c.slots.streams(look)
+	for s := range w.late {
+		look(s)
+	}
 	slices.SortFunc(still, func(a, b *Stream) int { return cmp.Compare(a.tuning.stuck, b.tuning.stuck) })
 	in := &c.m.Conn
 	excess := in.Initial - in.Receive - in.Owed - in.Initial/2 // unread bytes of all streams over half
@@ -209,7 +241,7 @@ func (w *windows) stalled(now time.Duration) (victims []*Stream) {
 		if excess <= 0 {
 			break
 		}
-		excess -= c.m.Unread(s.id)
+		excess -= s.tuning.unread()
 		victims = append(victims, s)
 	}
 	return victims

@@ -103,15 +103,6 @@ func (m *Machine) Widen(id frame.Slot, n int) {
 	s.owed += int64(n)
 }
 
-// Unread is how many bytes of a slot were delivered and not consumed.
-func (m *Machine) Unread(id frame.Slot) int64 {
-	s, err := m.own(id)
-	if err != nil {
-		return 0
-	}
-	return s.window - s.receive - s.owed
-}
-
 // Discard gives back the credit of n bytes of the present frame that are not delivered.
 func (m *Machine) Discard(n int) {
 	m.giveConn(n)
