@@ -3,9 +3,11 @@ package wire_test
 import (
 	"context"
 	"errors"
+	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"paddock/wire"
 )
@@ -135,5 +137,118 @@ func TestReadable(t *testing.T) {
 			}
 			_, _ = s.ReadMsg(nil)
 		}
+	})
+}
+
+// skipSlowUnderRace: lent memory is overwritten in each of 4,096 calls.
+func skipSlowUnderRace(t *testing.T) {
+	t.Helper()
+	if wire.RaceEnabled {
+		t.Skip("4,096 calls take seconds")
+	}
+}
+
+// A stream that is kept beyond its slot does not touch the stream that has its number after 4,096
+// generations.
+func TestOldStreamLeavesItsSlotAlone(t *testing.T) {
+	skipSlowUnderRace(t)
+	for name, act := range map[string]func(t *testing.T, s *wire.Stream){
+		"close": func(_ *testing.T, s *wire.Stream) { s.Close() },
+		"reset": func(t *testing.T, s *wire.Stream) {
+			if err := s.Reset(wire.Cancelled); !errors.Is(err, wire.ErrSlot) {
+				t.Errorf("reset: %v", err)
+			}
+		},
+		"read": func(_ *testing.T, s *wire.Stream) { _, _ = io.ReadAll(s) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				const window = 256 << 10
+				mux := echoMux()
+				mux.HandleStream("say", func(_ context.Context, s *wire.Stream) error {
+					_, err := s.Write(payload(window - 1))
+					return err
+				})
+				mux.HandleStream("fill", func(_ context.Context, s *wire.Stream) error {
+					if _, err := s.Read(make([]byte, 1)); err != nil {
+						t.Errorf("the peer's half: %v", err)
+					}
+					_ = s.SetWriteDeadline(time.Now().Add(time.Second))
+					if n, err := s.Write(payload(2 * window)); n != window {
+						t.Errorf("%d bytes fit a window of %d: %v", n, window, err)
+					}
+					return nil
+				})
+				d, a := piped(t, &wire.Config{StreamInitial: window}, &wire.Config{Mux: mux})
+				open := func(kind string) *wire.Stream {
+					s, err := d.Open(t.Context(), kind, wire.OpenOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				}
+				old := open("say")
+				_ = old.CloseWrite()
+				synctest.Wait()
+				for range 4095 {
+					if _, err := d.Call(t.Context(), "echo", nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s := open("fill")
+				_ = s.SetDeadline(time.Now().Add(2 * time.Minute))
+				act(t, old)
+				synctest.Wait()
+				if _, err := s.Write([]byte("x")); err != nil {
+					t.Errorf("our half: %v", err)
+				}
+				time.Sleep(time.Minute)
+				if got, err := io.ReadAll(s); err != nil || len(got) != window {
+					t.Errorf("%d bytes, %v", len(got), err)
+				}
+				s.Close()
+				old.Close()
+				settled(t, d, a)
+			})
+		})
+	}
+}
+
+// A handler that returns when its slot has had 4,096 generations does not end the request that has
+// its number.
+func TestOldHandlerLeavesItsSlotAlone(t *testing.T) {
+	skipSlowUnderRace(t)
+	bubble(t, func(t *testing.T) {
+		mux := echoMux()
+		first, second := make(chan struct{}), make(chan struct{})
+		mux.HandleRequest("first", func(_ context.Context, r *wire.Request) error {
+			_ = r.Respond(nil)
+			<-first
+			return errors.New("late")
+		})
+		wire.Handle(mux, "second", func(_ context.Context, body []byte) ([]byte, error) { <-second; return body, nil })
+		d, a := piped(t, nil, &wire.Config{Mux: mux})
+		for i := range 4096 {
+			kind := "echo"
+			if i == 0 {
+				kind = "first"
+			}
+			if _, err := d.Call(t.Context(), kind, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		answered := make(chan error, 1)
+		go func() {
+			_, err := d.Call(t.Context(), "second", nil)
+			answered <- err
+		}()
+		synctest.Wait()
+		close(first)
+		synctest.Wait()
+		close(second)
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+		settled(t, d, a)
 	})
 }

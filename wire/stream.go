@@ -59,6 +59,15 @@ func (c *Conn) newStream(id frame.Slot, kind string, meta *Meta) *Stream {
 	return s
 }
 
+// slot returns the slot of the stream for the machine, or no slot if it has other work: the number
+// of a stream that has ended comes again. Conn.mu is held.
+func (s *Stream) slot() frame.Slot {
+	if s.c.slots.stream(s.id) != s {
+		return 0
+	}
+	return s.id
+}
+
 // OpenOptions are the options of Open.
 type OpenOptions struct {
 	// First is data that goes along with OPEN, as a message. It is copied, and must
@@ -214,7 +223,7 @@ func (s *Stream) Close() error {
 	s.c.mu.Lock()
 	s.stopLocked(net.ErrClosed)
 	_ = s.endWriteLocked()
-	_ = s.c.m.Stop(s.id, Cancelled)
+	_ = s.c.m.Stop(s.slot(), Cancelled)
 	s.c.slots.linger(s)
 	s.c.out.flushAndUnlock(false)
 	s.end(net.ErrClosed)
@@ -228,9 +237,10 @@ func (s *Stream) Reset(code Code) error { return s.abort(code, net.ErrClosed) }
 // abort is Reset after which reads and writes here fail with why.
 func (s *Stream) abort(code Code, why error) error {
 	s.c.mu.Lock()
-	err := s.c.m.Reset(s.id, code)
+	id := s.slot()
+	err := s.c.m.Reset(id, code)
 	if errors.Is(err, ErrSlot) && s.id.Side() == s.c.role {
-		err = s.c.m.Cancel(s.id)
+		err = s.c.m.Cancel(id)
 	}
 	s.stopLocked(why)
 	s.c.out.flushAndUnlock(false)

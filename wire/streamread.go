@@ -339,7 +339,7 @@ func (s *Stream) consume(n int) {
 	c := s.c
 	c.mu.Lock()
 	s.tune(n)
-	c.m.Consume(s.id, n)
+	c.m.Consume(s.slot(), n)
 	if len(c.m.Grants) > 0 || c.m.ConnDue {
 		c.out.flushAndUnlock(false)
 		return

@@ -62,7 +62,7 @@ func (s *Stream) endWriteLocked() error {
 		return nil
 	}
 	s.acceptLocked()
-	_, err := s.c.m.Data(s.id, nil, frame.FlagEnd)
+	_, err := s.c.m.Data(s.slot(), nil, frame.FlagEnd)
 	if err == nil && s.broken == nil {
 		s.broken = errEnded
 	}
@@ -295,7 +295,7 @@ func (d *dispatcher) reportHanded() {
 	for i, h := range d.handed {
 		if h.n > 0 {
 			h.stream.tune(h.n)
-			d.c.m.Consume(h.stream.id, h.n)
+			d.c.m.Consume(h.stream.slot(), h.n)
 		}
 		d.handed[i] = handedOver{}
 	}

@@ -127,7 +127,7 @@ func (s *Stream) widen(size int) {
 	if more <= 0 {
 		return
 	}
-	c.m.Widen(s.id, more)
+	c.m.Widen(s.slot(), more)
 	t.window += more
 	t.grown += more
 	w.grown += more
