@@ -23,6 +23,9 @@ const (
 	smallGrant = 1024
 	// MaxUseless is how many frames that do no work a peer may send within T.
 	MaxUseless = 10_000
+	// lateGrants is how many CREDITs a peer may have under way when it learns that a half with
+	// bytes has ended: its steps are an eighth of the window at least.
+	lateGrants = 8
 )
 
 // Machine is one side of a connection: the rules of SPEC, and nothing else. Received bytes go into
@@ -60,6 +63,7 @@ type Machine struct {
 	Away      Goaway
 	Untouched bool // the peer has closed and accepted nothing
 	useless   int
+	excused   int // CREDITs to come that may have crossed the end of their half
 	ignored   uint64
 	Rx        Tally
 
@@ -209,6 +213,16 @@ func (m *Machine) wasted() error {
 	if m.useless++; m.useless >= MaxUseless {
 		return m.broken(protocol.Flood, frame.NoWork)
 	}
+	return nil
+}
+
+// late ignores CREDIT for a half that has ended, and counts it unless it may have crossed the end.
+func (m *Machine) late() error {
+	if m.excused == 0 {
+		return m.wasted()
+	}
+	m.excused--
+	m.ignored++
 	return nil
 }
 

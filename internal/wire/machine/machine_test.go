@@ -140,6 +140,32 @@ func TestCreditOfAnEndedStream(t *testing.T) {
 	}
 }
 
+// TestLateGrantsAreNoFlood holds that a peer which grants the bytes of answers that have ended
+// meanwhile is not taken for one that does no work.
+func TestLateGrantsAreNoFlood(t *testing.T) {
+	dialer, acceptor := pair(t, protocol.Hello{Kinds: map[string]uint32{"k": 1}})
+	var there, back []byte
+	for i := range 2 * machine.MaxUseless {
+		id, err := dialer.Request(1, nil, nil, false)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		there = move(t, dialer, acceptor, there, func(*machine.Event) {})
+		if err := acceptor.Respond(id, nil, nil, true); err != nil {
+			t.Fatal(i, err)
+		}
+		if _, err := acceptor.Data(id, make([]byte, 100), frame.FlagEnd); err != nil {
+			t.Fatal(i, err)
+		}
+		back = move(t, acceptor, dialer, back, func(*machine.Event) {})
+		late := frame.AppendFrame(nil, &frame.Frame{Type: frame.CREDIT, ID: uint32(id), Credit: 2048})
+		var ev machine.Event
+		if _, err := acceptor.Feed(late, &ev); err != nil || ev.Op != machine.OpNone {
+			t.Fatalf("grant %d: %v, %v", i, ev.Op, err)
+		}
+	}
+}
+
 // TestPipelining holds that work may ride behind HELLO, up to the allowance.
 func TestPipelining(t *testing.T) {
 	hello := protocol.Hello{Kinds: map[string]uint32{"k": 1}}

@@ -217,11 +217,14 @@ func (m *Machine) onCredit(f *frame.Frame, ev *Event) error {
 
 func (m *Machine) onSlotCredit(f *frame.Frame, ev *Event) error {
 	s, _, is := m.find(f.Slot())
-	if is != isLive {
+	switch {
+	case is == isUnknown:
 		return m.notLive(is)
-	}
-	if !s.is(oursOpen) {
-		return m.wasted()
+	case is == isStale:
+		m.Rx.Stale++
+		return m.late()
+	case !s.is(oursOpen):
+		return m.late()
 	}
 	s.send += int64(f.Credit)
 	if s.send > maxCredit {

@@ -60,6 +60,9 @@ func (m *Machine) endOurs(s *slot) {
 	if s.is(oursOpen) {
 		s.clear(oursOpen)
 		s.put = m.Takes
+		if s.is(oursBytes) {
+			m.excused = min(m.excused+lateGrants, MaxUseless)
+		}
 	}
 }
 
