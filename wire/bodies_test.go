@@ -8,6 +8,7 @@ import (
 	"net"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"paddock/wire"
 )
@@ -83,6 +84,61 @@ func TestAnswerEndsTheBody(t *testing.T) {
 			t.Fatal("the handler still reads")
 		}
 		s.Close()
+		settled(t, d, a)
+	})
+}
+
+// A request whose body was closed by its caller is cancelled as late as a stream is reset.
+func TestLingerOfARequestIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := wire.NewMux()
+		ended := make(chan time.Time, 1)
+		mux.HandleRequest("stay", func(ctx context.Context, r *wire.Request) error {
+			<-ctx.Done()
+			ended <- time.Now()
+			return nil
+		})
+		d, a := piped(t, nil, &wire.Config{Mux: mux})
+		answer, err := d.CallStream(t.Context(), "stay", nil, wire.CallOptions{More: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		answer.Stream.Close()
+		time.Sleep(5 * time.Minute)
+		select {
+		case at := <-ended:
+			if took := at.Sub(began); took < time.Minute || took > 75*time.Second {
+				t.Errorf("cancelled after %v", took)
+			}
+		default:
+			t.Error("the handler still runs")
+		}
+		settled(t, d, a)
+	})
+}
+
+// An answer that goes on after its caller has closed the request's stream is stopped.
+func TestAnswerToAClosedStreamStops(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		mux := wire.NewMux()
+		ended := make(chan error, 1)
+		mux.HandleRequest("endless", func(ctx context.Context, r *wire.Request) error {
+			time.Sleep(time.Second)
+			s, err := r.Promote(nil)
+			for i := 0; i < 100 && err == nil; i++ {
+				_, err = s.Write(make([]byte, 100_000))
+			}
+			ended <- err
+			return nil
+		})
+		d, a := piped(t, nil, &wire.Config{Mux: mux})
+		answer, err := d.CallStream(t.Context(), "endless", nil, wire.CallOptions{More: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Stream.Close()
+		isCode(t, <-ended, wire.Cancelled)
 		settled(t, d, a)
 	})
 }

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"path/filepath"
@@ -396,57 +397,58 @@ func TestDeafPeerIsDead(t *testing.T) {
 	})
 }
 
-// A request whose body was closed by its caller is cancelled as late as a stream is reset.
-func TestLingerOfARequestIsBounded(t *testing.T) {
+// A peer behind a slow path is not dead while it takes bytes, also if posts and a Write wait
+// together.
+func TestSlowPathIsNotDead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		mux := wire.NewMux()
-		ended := make(chan time.Time, 1)
-		mux.HandleRequest("stay", func(ctx context.Context, r *wire.Request) error {
-			<-ctx.Done()
-			ended <- time.Now()
-			return nil
+		near, far := wiretest.Link(wiretest.LinkConfig{Rate: 100_000, Buffer: 4 << 10})
+		var secured net.Conn
+		var shaking sync.WaitGroup
+		client := clientTLS()
+		client.InsecureSkipVerify = true // the bubble's time is before the certificate's
+		shaking.Go(func() {
+			var err error
+			if secured, err = wire.SecureDialer(t.Context(), near, "wire.test", client); err != nil {
+				t.Error(err)
+			}
 		})
-		d, a := piped(t, nil, &wire.Config{Mux: mux})
-		answer, err := d.CallStream(t.Context(), "stay", nil, wire.CallOptions{More: true})
-		if err != nil {
+		server := serverTLS()
+		server.NextProtos = []string{wire.ALPN}
+		peer := tls.Server(far, server)
+		if err := peer.Handshake(); err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
-		answer.Stream.Close()
-		time.Sleep(5 * time.Minute)
-		select {
-		case at := <-ended:
-			if took := at.Sub(began); took < time.Minute || took > 75*time.Second {
-				t.Errorf("cancelled after %v", took)
-			}
-		default:
-			t.Error("the handler still runs")
-		}
-		settled(t, d, a)
-	})
-}
+		shaking.Wait()
 
-// An answer that goes on after its caller has closed the request's stream is stopped.
-func TestAnswerToAClosedStreamStops(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		mux := wire.NewMux()
-		ended := make(chan error, 1)
-		mux.HandleRequest("endless", func(ctx context.Context, r *wire.Request) error {
-			time.Sleep(time.Second)
-			s, err := r.Promote(nil)
-			for i := 0; i < 100 && err == nil; i++ {
-				_, err = s.Write(make([]byte, 100_000))
-			}
-			ended <- err
-			return nil
-		})
-		d, a := piped(t, nil, &wire.Config{Mux: mux})
-		answer, err := d.CallStream(t.Context(), "endless", nil, wire.CallOptions{More: true})
+		mux, signs := sinkMux(), wire.NewMux()
+		got := 0
+		wire.HandlePost(mux, "p", func(context.Context, []byte) error { got++; return nil })
+		wire.HandlePost(signs, "sign", func(context.Context, []byte) error { return nil })
+		d, a := over(t, secured, peer, &wire.Config{Idle: time.Second, Mux: signs}, &wire.Config{Idle: time.Second, Mux: mux})
+		if err := d.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := d.Open(t.Context(), "sink", wire.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer.Stream.Close()
-		isCode(t, <-ended, wire.Cancelled)
-		settled(t, d, a)
+		const posts, size = 5, 60_000
+		for range posts {
+			if err := d.Post(t.Context(), "p", make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // the first one is being written, and the others wait
+		}
+		var writer sync.WaitGroup
+		writer.Go(func() { _, _ = s.Write(payload(size)) })
+		for range 100 {
+			time.Sleep(100 * time.Millisecond)
+			_ = a.Post(t.Context(), "sign", nil)
+		}
+		writer.Wait()
+		s.Close()
+		if err := d.Err(); err != nil || got != posts {
+			t.Errorf("%v, %d posts have arrived", err, got)
+		}
 	})
 }

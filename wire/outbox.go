@@ -286,6 +286,12 @@ func (o *outbox) writeGather(buffer []byte, from int) error {
 	if len(o.inFlight) == 0 {
 		return o.writeAll(buffer[from:])
 	}
+	if first := o.inFlight[0].at; first-from > bulkBatch { // a gathering write shows no progress
+		if err := o.writeAll(buffer[from:first]); err != nil {
+			return err
+		}
+		from = first
+	}
 	s := &o.c.sock
 	s.vector = s.vector[:0]
 	for _, r := range o.inFlight {
