@@ -250,6 +250,35 @@ func TestOpenIsStopped(t *testing.T) {
 	p.Close(context.Background())
 }
 
+// A changed TTL counts for objects of which no record tells anything behind the change, after a
+// crash as without one.
+func TestAChangedTTLBehindACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, config := journal.NewMemory(), Config{Track: track.Options{Initial: track.InitialEnter}}
+		first, _ := openOn(t, config, log, func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+		first.Start(discard{})
+		submitNow(t, first)
+		first.Close(context.Background())
+
+		config.Track.TTL = 10 * time.Minute
+		second, _ := openOn(t, config, log, nil)
+		second.Start(discard{})
+		time.Sleep(time.Second)
+		submit(t, second, &Batch{Positions: []track.Position{fix("other", 0)}})
+		crashed := log.Clone()
+		second.Close(context.Background())
+
+		pub := &published{}
+		third, _ := openOn(t, config, crashed, nil)
+		third.Start(pub)
+		time.Sleep(20 * time.Minute)
+		third.Close(context.Background())
+		if got, want := pub.texts(t), []string{"exit zone/a v ttl"}; !slices.Equal(got, want) {
+			t.Errorf("events %q, want %q", got, want)
+		}
+	})
+}
+
 // altered is a journal that shows other contents than it has.
 type altered struct {
 	*journal.Memory

@@ -410,9 +410,10 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 			return err
 		}
 		s.options = in.options
-		for q := range p.partitions {
+		for q, t := range p.partitions {
 			if next[q] <= number {
-				p.partitions[q].SetOptions(o)
+				t.SetOptions(o)
+				t.note()
 			}
 		}
 	}
