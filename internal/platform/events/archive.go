@@ -158,12 +158,16 @@ func (l *Log) sinceStored(t track.Millis) (uint64, error) {
 	low, high := l.journal.OldestEvent(), newest.Next()
 	for low < high {
 		var p journal.Piece // that holds the event in the middle
-		err := l.journal.Pieces(low+(high-low)/2, func(found journal.Piece) error {
+		middle := low + (high-low)/2
+		err := l.journal.Pieces(middle, func(found journal.Piece) error {
 			p = found
 			return journal.ErrEnough
 		})
 		if !errors.Is(err, journal.ErrEnough) {
 			return low - 1, err // nil: all of them were removed meanwhile
+		}
+		if p.First > middle { // earlier ones were removed meanwhile
+			low = p.First
 		}
 		if track.Millis(p.Time) >= t {
 			high = max(p.First, low)

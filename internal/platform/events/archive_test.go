@@ -273,3 +273,19 @@ func TestSharedLog(t *testing.T) {
 		}
 	}
 }
+
+// A search by time ends while events are removed, with the oldest event that is left.
+func TestSinceBesideATrim(t *testing.T) {
+	for _, before := range []uint64{2, 40, 50, 99} {
+		j := stored(t, 100)
+		l, err := OpenLog(10, 1<<20, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.journal = trimming{j, before}
+		got, err := l.Since(0)
+		if want := j.OldestEvent() - 1; err != nil || got != want {
+			t.Errorf("before %d: since 0: %d, %v, want %d", before, got, err, want)
+		}
+	}
+}
