@@ -84,16 +84,23 @@ func (d *Disk) slots(partition int) (kept []slotted, err error) {
 	return kept, nil
 }
 
-// Checkpoints implements [Journal]. A state whose bytes do not have its hash is left out.
+// Checkpoints implements [Journal]. A state whose bytes do not have its hash is left out. A failed
+// read is an error, as no write of the journal succeeds behind it.
 func (d *Disk) Checkpoints(partition int) ([]Checkpoint, error) {
 	kept, err := d.slots(partition)
+	if err != nil {
+		return nil, err
+	}
 	var all []Checkpoint
 	for _, s := range kept {
 		var state []byte
 		for index := uint32(0); uint64(len(state)) < s.length; index++ {
 			part, err := d.get(checkpointKey(partition, s.slot, index))
-			if err != nil {
+			if errors.Is(err, ErrNotFound) {
 				break
+			}
+			if err != nil {
+				return nil, err
 			}
 			state = append(state, part...)
 		}
@@ -101,5 +108,5 @@ func (d *Disk) Checkpoints(partition int) ([]Checkpoint, error) {
 			all = append(all, Checkpoint{s.number, state})
 		}
 	}
-	return all, err
+	return all, nil
 }

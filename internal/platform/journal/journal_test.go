@@ -2,9 +2,11 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -180,6 +182,52 @@ func TestDamage(t *testing.T) {
 	if damaged == 0 {
 		t.Error("no damage was found")
 	}
+}
+
+// A damaged file with the newest state is an error of the one that reads it: the journal does not
+// first go on with the older state, and then refuse every write.
+func TestADamagedState(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, Options{Dir: dir})
+	random := mathrand.New(mathrand.NewPCG(1, 1))
+	var states [2][]byte
+	for n := range states {
+		number, err := j.Append([]byte("record"))
+		ok(t, err)
+		for range 500 { // the store looks for the changed bit, which takes its time
+			states[n] = binary.BigEndian.AppendUint64(states[n], random.Uint64())
+		}
+		ok(t, j.SaveCheckpoint(0, number, states[n]))
+	}
+	ok(t, j.db.Flush())
+	ok(t, j.Close())
+	for _, damaged := range states {
+		copied := t.TempDir()
+		ok(t, os.CopyFS(copied, os.DirFS(dir)))
+		flip(t, copied, damaged[2000:][:16])
+		again, err := Open(Options{Dir: copied})
+		if err == nil {
+			_, err = again.Checkpoints(0)
+			ok(t, again.Close())
+		}
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), copied) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// flip changes a bit of bytes in a table of a directory.
+func flip(t *testing.T, dir string, of []byte) {
+	t.Helper()
+	for name, text := range contents(t, dir) {
+		if at := strings.Index(text, string(of)); at >= 0 && filepath.Ext(name) != ".log" {
+			b := []byte(text)
+			b[at] ^= 0x40
+			ok(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+			return
+		}
+	}
+	t.Fatal("no table has the bytes")
 }
 
 // readAll reads a directory and compares every record.
