@@ -213,8 +213,8 @@ func TestGivesUp(t *testing.T) {
 		l.tell("b")
 		l.pass(24 * time.Hour)
 		l.expect()
-		if !l.Enable() || l.Enable() {
-			t.Error("Enable did not tell whether it was disabled")
+		if err := l.Enable(); err != nil {
+			t.Error(err)
 		}
 		l.expect("144h59m59s 1 delivered", "144h59m59s 2 delivered")
 		l.stop()
@@ -233,7 +233,9 @@ func TestGone(t *testing.T) {
 		if s := l.Status(); s.Reason != "410 Gone" || s.Stored.Last.Status != 410 {
 			t.Errorf("%+v", s)
 		}
-		l.Enable()
+		if err := l.Enable(); err != nil {
+			t.Error(err)
+		}
 		l.expect("1h0m0s 1 delivered")
 		l.stop()
 	})
@@ -419,11 +421,15 @@ func TestRetryAndDisable(t *testing.T) {
 		l.pass(time.Second)
 		l.Retry()
 		l.expect("0s 1 failed", "1s 1 delivered")
-		l.Disable("by request")
+		if err := l.Disable("by request"); err != nil {
+			t.Error(err)
+		}
 		l.tell("b")
 		l.pass(time.Hour)
 		l.expect()
-		l.Enable()
+		if err := l.Enable(); err != nil {
+			t.Error(err)
+		}
 		l.expect("1h0m1s 2 delivered")
 		l.stop()
 	})

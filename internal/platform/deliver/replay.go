@@ -15,6 +15,8 @@ var (
 	ErrNoLetter = errors.New("no such dead letter")
 	// ErrNothing: there is nothing to deliver again.
 	ErrNothing = errors.New("nothing was delivered there")
+	// ErrUnstored: the request cannot be stored, and was not followed.
+	ErrUnstored = errors.New("not stored")
 )
 
 // nextReplay returns the next batch of what is delivered again, or nil if it turns out that there
@@ -111,30 +113,30 @@ func (f *Follower) Retry() {
 	f.pokeLocked()
 }
 
-// Enable lets a disabled follower go on where it was. It reports whether it was disabled.
-func (f *Follower) Enable() bool {
+// Enable lets a disabled follower go on where it was. The error is ErrUnstored.
+func (f *Follower) Enable() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was := f.s.Disabled != nil
+	before := f.s
 	f.s.Disabled, f.s.Since, f.s.Next, f.s.Failures = nil, time.Time{}, time.Time{}, 0
-	f.save()
-	f.pokeLocked()
-	return was
+	return f.keep(before)
 }
 
-// Disable stops a follower for a reason. One that is disabled keeps its reason.
-func (f *Follower) Disable(reason string) {
+// Disable stops a follower for a reason. One that is disabled keeps its reason. The error is
+// ErrUnstored.
+func (f *Follower) Disable(reason string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	before := f.s
 	if f.s.Disabled == nil {
 		f.s.Disabled = &Disabled{At: instant(time.Now()), Reason: reason}
 	}
-	f.save()
-	f.pokeLocked()
+	return f.keep(before)
 }
 
 // Replay delivers the events behind a cursor again that were delivered before, in place of an
-// earlier replay. It returns how many events there are at most. The error is ErrNothing.
+// earlier replay. It returns how many events there are at most. The error is ErrNothing or
+// ErrUnstored.
 func (f *Follower) Replay(after uint64) (uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,26 +144,38 @@ func (f *Follower) Replay(after uint64) (uint64, error) {
 	if after >= f.cursor {
 		return 0, fmt.Errorf("%w: the events behind that cursor or time are still to come", ErrNothing)
 	}
+	before := f.s
 	f.s.Replay = &Range{After: f.o.Log.Cursor(after), To: f.o.Log.Cursor(f.cursor)}
 	f.s.Again = progress{}
+	if err := f.keep(before); err != nil {
+		return 0, err
+	}
 	f.replays++
-	f.save()
-	f.pokeLocked()
 	return f.cursor - after, nil
 }
 
-// ReplayLetter delivers a dead letter again. The error is ErrNoLetter.
+// ReplayLetter delivers a dead letter again. The error is ErrNoLetter or ErrUnstored.
 func (f *Follower) ReplayLetter(cursor uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, there := slices.BinarySearch(f.letters, cursor); !there || f.letterJob(cursor) == nil {
 		return ErrNoLetter
 	}
+	before := f.s
 	if !slices.Contains(f.s.Letters, cursor) {
 		f.s.Letters = append(f.s.Letters, cursor)
 	}
 	f.s.Again = progress{}
-	f.save()
+	return f.keep(before)
+}
+
+// keep makes the state that a request has made hold, durably, or the one before it. The caller has
+// the lock.
+func (f *Follower) keep(before State) error {
+	if err := f.o.Store.Put(f.stored()); err != nil {
+		f.s = before
+		return fmt.Errorf("%w: %w", ErrUnstored, err)
+	}
 	f.pokeLocked()
 	return nil
 }

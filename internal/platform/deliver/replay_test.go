@@ -1,12 +1,17 @@
 package deliver
 
 import (
+	"errors"
+	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/journaltest"
 )
 
 // Events behind a cursor are delivered again up to where the end was, marked, and in turn with new
@@ -94,4 +99,93 @@ func TestReplayOfFewAmongMany(t *testing.T) {
 		l.expect("0s 40001 delivered again")
 		l.stop()
 	})
+}
+
+// What a request asks for holds behind a loss of power.
+func TestRequestsAreDurable(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	log := events.NewLog(10, 1<<20, "e")
+	log.Append([]events.Record{{JSON: events.Plain([]byte("{}"))}})
+	open := func(disk *journaltest.Disk) (*Follower, *journal.Disk) {
+		j, err := disk.Open(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := New(Options{Name: "lane", Log: log, Store: j, Keeps: true, Schedule: Default(), Logger: slog.New(slog.DiscardHandler), Counts: &Counts{}}, Config{Enabled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, j
+	}
+	for range 5 {
+		disk := journaltest.NewDisk()
+		f, j := open(disk)
+		for _, c := range []struct {
+			what string
+			do   func() error
+			done func(s Status) bool
+		}{
+			{"disable", func() error { return f.Disable("by request") }, func(s Status) bool { return s.Reason == "by request" }},
+			{"enable", f.Enable, func(s Status) bool { return s.State == StateActive }},
+			{"replay", func() error { _, err := f.Replay(0); return err }, func(s Status) bool { return s.Stored.Replay != nil }},
+		} {
+			if err := c.do(); err != nil {
+				t.Fatalf("%s: %v", c.what, err)
+			}
+			again, other := open(disk.Cut(r))
+			if s := again.Status(); !c.done(s) {
+				t.Errorf("%s: behind a loss of power %+v", c.what, s)
+			}
+			if err := other.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// full is a store that refuses everything once it is told to.
+type full struct {
+	Volatile
+	refuses bool
+}
+
+func (s *full) Put(values ...journal.Value) error {
+	if s.refuses {
+		return errors.New("no space")
+	}
+	return s.Volatile.Put(values...)
+}
+
+// A request that cannot be stored is refused, and changes nothing.
+func TestRequestsThatAreNotStored(t *testing.T) {
+	log, store := events.NewLog(10, 1<<20, "e"), &full{}
+	log.Append([]events.Record{{JSON: events.Plain([]byte("{}"))}})
+	f, err := New(Options{Name: "lane", Log: log, Store: store, Keeps: true, Schedule: Default(), Logger: slog.New(slog.DiscardHandler), Counts: &Counts{}}, Config{Enabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.refuses = true
+	if _, err := f.Replay(0); !errors.Is(err, ErrUnstored) {
+		t.Errorf("replay: %v", err)
+	}
+	if err := f.Disable("by request"); !errors.Is(err, ErrUnstored) {
+		t.Errorf("disable: %v", err)
+	}
+	if s := f.Status(); s.State != StateActive || s.Stored.Replay != nil {
+		t.Errorf("%+v", s)
+	}
+	store.refuses = false
+	if err := f.Disable("by request"); err != nil {
+		t.Error(err)
+	}
+	store.refuses = true
+	if err := f.Enable(); !errors.Is(err, ErrUnstored) {
+		t.Errorf("enable: %v", err)
+	}
+	if s := f.Status(); s.Reason != "by request" {
+		t.Errorf("%+v", s)
+	}
 }

@@ -74,9 +74,7 @@ func (f *Follower) load() error {
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
 		f.cursor = f.o.Log.Latest()
-		f.s.Cursor = f.o.Log.Cursor(f.cursor)
-		text, _ := json.Marshal(&f.s)
-		return f.o.Store.Put(journal.Value{Name: f.stateName(), Bytes: text}) // a crash loses no event from here on
+		return f.o.Store.Put(f.stored()) // a crash loses no event from here on
 	case err != nil:
 		return err
 	}
@@ -103,12 +101,17 @@ func (f *Follower) save() { f.change(nil) }
 // change stores the state together with other changes. After an error the follower goes on: a
 // journal that cannot be written ends the process. The caller has the lock.
 func (f *Follower) change(remove []journal.Span, put ...journal.Value) {
-	f.s.Cursor, f.saved = f.o.Log.Cursor(f.cursor), time.Now()
-	text, _ := json.Marshal(&f.s) // such a struct always encodes
-	if err := f.o.Store.Change(remove, append(put, journal.Value{Name: f.stateName(), Bytes: text})...); err != nil && !f.unsaved {
+	if err := f.o.Store.Change(remove, append(put, f.stored())...); err != nil && !f.unsaved {
 		f.unsaved = true
 		f.o.Logger.Error("the progress of a delivery is not stored", "to", f.o.Name, "error", err)
 	}
+}
+
+// stored returns the state in its stored form. The caller has the lock.
+func (f *Follower) stored() journal.Value {
+	f.s.Cursor, f.saved = f.o.Log.Cursor(f.cursor), time.Now()
+	text, _ := json.Marshal(&f.s) // such a struct always encodes
+	return journal.Value{Name: f.stateName(), Bytes: text}
 }
 
 func (f *Follower) stateName() string { return f.o.Name + "/state" }

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 
+	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/sinks"
 )
 
@@ -22,6 +24,9 @@ func (a *API) operateSink(operation string) handler {
 			return fail(http.StatusNotFound, "there are no sinks here")
 		}
 		shown, err := a.cfg.Sinks.Operate(r.PathValue("id"), operation)
+		if errors.Is(err, deliver.ErrUnstored) {
+			return fail(http.StatusServiceUnavailable, "%v", err)
+		}
 		if err != nil {
 			return fail(http.StatusNotFound, "%v; GET /v1/sinks lists them", err)
 		}

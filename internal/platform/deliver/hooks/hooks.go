@@ -223,9 +223,12 @@ func (h *Hooks) begin(n *entry) (err error) {
 	}
 	if n.lost {
 		h.o.Logger.Error("a webhook is disabled: "+lostReason, "webhook", id)
-		n.f.Disable(lostReason)
+		err = n.f.Disable(lostReason)
 	} else if n.f.Status().Reason == lostReason {
-		n.f.Enable() // they are there again
+		err = n.f.Enable() // they are there again
+	}
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(h.ctx)
 	n.stop, n.stopped = cancel, make(chan struct{})

@@ -23,7 +23,10 @@ func (h *Hooks) operate(ctx context.Context, id, action string, do func(n *entry
 	if err != nil {
 		return nil, err
 	}
-	if err := do(n); err != nil {
+	switch err := do(n); {
+	case errors.Is(err, deliver.ErrUnstored):
+		return nil, refuse(http.StatusServiceUnavailable, "%v", err)
+	case err != nil:
 		return nil, err
 	}
 	h.changed(ctx, Change{Action: action, ID: id})
@@ -37,7 +40,7 @@ func (h *Hooks) Retry(ctx context.Context, id string) (*Shown, error) {
 
 // Disable stops a webhook until it is enabled.
 func (h *Hooks) Disable(ctx context.Context, id string) (*Shown, error) {
-	return h.operate(ctx, id, "disable", func(n *entry) error { n.f.Disable("by request"); return nil })
+	return h.operate(ctx, id, "disable", func(n *entry) error { return n.f.Disable("by request") })
 }
 
 // Enable lets a webhook go on that was disabled, by a request or by the platform.
@@ -51,8 +54,7 @@ func (h *Hooks) Enable(ctx context.Context, id string) (*Shown, error) {
 		case !n.e.Enabled:
 			return refuse(http.StatusConflict, `the webhook %s has "enabled":false: change it by PATCH`, id)
 		}
-		n.f.Enable()
-		return nil
+		return n.f.Enable()
 	})
 }
 
@@ -64,10 +66,11 @@ func (h *Hooks) Replay(ctx context.Context, id string, body []byte) (*Shown, err
 		return nil, err
 	}
 	return h.operate(ctx, id, "replay", func(n *entry) error {
-		if _, err := n.f.Replay(after); err != nil {
+		_, err := n.f.Replay(after)
+		if errors.Is(err, deliver.ErrNothing) {
 			return refuse(http.StatusConflict, "%v", err)
 		}
-		return nil
+		return err
 	})
 }
 
@@ -143,9 +146,9 @@ func (h *Hooks) ReplayLetter(ctx context.Context, id, cursor string) (*Shown, er
 		if err == nil {
 			err = n.f.ReplayLetter(at)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, deliver.ErrUnstored) {
 			return refuse(http.StatusNotFound, "the webhook %s has no dead letter %.64q", id, cursor)
 		}
-		return nil
+		return err
 	})
 }

@@ -175,7 +175,9 @@ func (h *Hooks) put(ctx context.Context, e *webhook.Endpoint, c etag.Condition) 
 		n.f, n.stop, n.stopped = old.f, old.stop, old.stopped
 		n.f.Configure(h.config(n))
 		if old.lost {
-			n.f.Enable()
+			if err := n.f.Enable(); err != nil { // the next start does it
+				h.o.Logger.Warn("a webhook has its secrets again, and is still disabled", "webhook", e.ID, "error", err)
+			}
 		}
 	}
 	h.entries[e.ID] = n

@@ -235,7 +235,8 @@ const (
 	Disable = "disable" // stop until it is enabled
 )
 
-// Operate does an operation, and returns the sink after it. The error wraps ErrUnknown.
+// Operate does an operation, and returns the sink after it. The error wraps ErrUnknown or
+// [deliver.ErrUnstored].
 func (s *Sinks) Operate(id, operation string) (Shown, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -243,15 +244,16 @@ func (s *Sinks) Operate(id, operation string) (Shown, error) {
 		if r.ID != id {
 			continue
 		}
+		var err error
 		switch operation {
 		case Retry:
 			r.f.Retry()
 		case Enable:
-			r.f.Enable()
+			err = r.f.Enable()
 		case Disable:
-			r.f.Disable("by request")
+			err = r.f.Disable("by request")
 		}
-		return r.shown(), nil
+		return r.shown(), err
 	}
 	return Shown{}, fmt.Errorf("%w: %.64q", ErrUnknown, id)
 }
