@@ -13,6 +13,7 @@ import (
 
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
 )
 
 // script is an end whose answers a test decides. It writes down what it gets, and when.
@@ -433,6 +434,46 @@ func TestRetryAndDisable(t *testing.T) {
 		l.expect("1h0m1s 2 delivered")
 		l.stop()
 	})
+}
+
+// A dead letter goes with its event, without a request for the letters.
+func TestDeadLettersGoWithTheirEvents(t *testing.T) {
+	for _, disabled := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLane(t, func(l *lane) { l.log = events.NewLog(10, 1<<20, "e") })
+			l.end.answer = func(b *Batch) Result {
+				if b.Items[0].Object == "bad" {
+					return Result{Verdict: Refused}
+				}
+				return Result{}
+			}
+			l.tell("bad")
+			l.pass(time.Minute)
+			if s := l.Status(); s.Letters != 1 {
+				t.Errorf("%d letters", s.Letters)
+			}
+			if disabled {
+				if err := l.Disable("by request"); err != nil {
+					t.Error(err)
+				}
+			}
+			for range 20 {
+				l.tell("a")
+				l.pass(time.Second)
+			}
+			if s := l.Status(); s.Letters != 0 {
+				t.Errorf("disabled %v: %d letters whose events are gone", disabled, s.Letters)
+			}
+			stored := 0
+			if err := l.store.Values("lane/dead/", "", func(journal.Value) error { stored++; return nil }); err != nil {
+				t.Error(err)
+			}
+			if stored > 0 && !disabled {
+				t.Errorf("%d letters are stored", stored)
+			}
+			l.stop()
+		})
+	}
 }
 
 // Of a batch the end may take the first items, and refuse the next one alone: it becomes a dead

@@ -59,6 +59,12 @@ func (f *Follower) removeLetter(cursor uint64, remove []journal.Span) []journal.
 	return append(remove, journal.Only(f.letterName(cursor)))
 }
 
+// kept returns the number of letters whose events are there. The caller has the lock.
+func (f *Follower) kept() int {
+	gone, _ := slices.BinarySearch(f.letters, f.o.Log.Oldest())
+	return len(f.letters) - gone
+}
+
 // trimLetters forgets the letters whose events are gone, and those beyond the bound. The caller has
 // the lock.
 func (f *Follower) trimLetters(remove []journal.Span) []journal.Span {
@@ -74,8 +80,8 @@ func (f *Follower) trimLetters(remove []journal.Span) []journal.Span {
 // whether there are more.
 func (f *Follower) Letters(after uint64, limit int) (found []Letter, more bool, err error) {
 	f.mu.Lock()
-	if remove := f.trimLetters(nil); len(remove) > 0 {
-		f.change(remove)
+	if f.kept() < len(f.letters) {
+		f.save()
 	}
 	f.mu.Unlock()
 	prefix := f.o.Name + "/dead/"

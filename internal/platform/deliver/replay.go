@@ -202,7 +202,7 @@ func (f *Follower) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := Status{
-		State: StateActive, Stored: f.s, Letters: len(f.letters),
+		State: StateActive, Stored: f.s, Letters: f.kept(),
 		Cursor: f.o.Log.Cursor(f.cursor), Lag: f.o.Log.Latest() - min(f.cursor, f.o.Log.Latest()),
 	}
 	s.Stored.Letters = slices.Clone(f.s.Letters)

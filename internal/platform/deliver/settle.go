@@ -144,7 +144,6 @@ func (f *Follower) advance(j *job) {
 // bury makes dead letters of a refused batch, and moves on behind it.
 func (f *Follower) bury(j *job, r Result) {
 	var put []journal.Value
-	var remove []journal.Span
 	for i := range j.batch.Items {
 		it := &j.batch.Items[i]
 		if it.Gap != nil {
@@ -156,10 +155,9 @@ func (f *Follower) bury(j *job, r Result) {
 		}
 		put = append(put, f.addLetter(it, r, f.progressOf(j).Refusals))
 	}
-	remove = f.trimLetters(remove)
 	f.advance(j)
 	f.s.Failures, f.s.Next = 0, time.Time{} // the end may accept the next batch; f.s.Since stays
-	f.change(remove, put...)
+	f.change(nil, put...)
 	f.o.Logger.Warn("events were refused, and are dead letters", "to", f.o.Name, "events", len(put), "status", r.Status, "reason", r.Reason)
 }
 

@@ -98,9 +98,11 @@ func (f *Follower) locate(text string) uint64 {
 // save stores the state. The caller has the lock.
 func (f *Follower) save() { f.change(nil) }
 
-// change stores the state together with other changes. After an error the follower goes on: a
-// journal that cannot be written ends the process. The caller has the lock.
+// change stores the state together with other changes, and removes the letters of old events.
+// After an error the follower goes on: a journal that cannot be written ends the process. The
+// caller has the lock.
 func (f *Follower) change(remove []journal.Span, put ...journal.Value) {
+	remove = f.trimLetters(remove)
 	if err := f.o.Store.Change(remove, append(put, f.stored())...); err != nil && !f.unsaved {
 		f.unsaved = true
 		f.o.Logger.Error("the progress of a delivery is not stored", "to", f.o.Name, "error", err)
