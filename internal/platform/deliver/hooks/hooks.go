@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -183,7 +184,27 @@ func (h *Hooks) load() error {
 	for _, n := range h.entries {
 		err = errors.Join(err, h.begin(n))
 	}
+	if err == nil {
+		h.forgetSecrets()
+	}
 	return err
+}
+
+// forgetSecrets removes the secrets of webhooks that the store has no more, such as after a crash
+// amid a removal.
+func (h *Hooks) forgetSecrets() {
+	left := maps.Clone(h.secrets.all)
+	maps.DeleteFunc(left, func(id string, _ kept) bool { return h.entries[id] == nil || h.entries[id].file != "" })
+	if len(left) == len(h.secrets.all) {
+		return
+	}
+	err := h.o.Store.Put(journal.Value{Name: touched, Bytes: nil}) // waits for the disk: no document comes back
+	if err == nil {
+		err = h.secrets.replace(left)
+	}
+	if err != nil {
+		h.o.Logger.Warn("secrets of former webhooks are still kept", "error", err) // the next start removes them
+	}
 }
 
 func (h *Hooks) loadDocument(id string, text []byte) error {

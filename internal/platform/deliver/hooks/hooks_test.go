@@ -341,3 +341,25 @@ func TestRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A start forgets the secrets of a webhook that is gone, as after a crash amid its removal, and of
+// one that the file has now.
+func TestSecretsOfNoWebhook(t *testing.T) {
+	s := newSite(t)
+	for _, id := range []string{"kept", "gone", "filed"} {
+		s.put(id, `{"url":"https://`+id+`.example","secrets":["`+secret+`"]}`)
+	}
+	if err := s.store.Remove(prefix + "gone" + documentName); err != nil {
+		t.Fatal(err)
+	}
+	s.filed = []*webhook.Endpoint{{ID: "filed", URL: "https://new.example", Format: webhook.CloudEvents, Enabled: true}}
+	s.again()
+	text, err := s.secrets.Load()
+	if err != nil || !strings.Contains(string(text), `"kept"`) || strings.Contains(string(text), `"gone"`) || strings.Contains(string(text), `"filed"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	s.again()
+	if e := s.entries["kept"].e; len(e.Secrets) != 1 || string(e.Secrets[0]) != secret {
+		t.Errorf("%q", e.Secrets)
+	}
+}
