@@ -67,7 +67,7 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 		return Full, events
 	case !known:
 		s.meet(p.Arrived)
-		return s.accept(s.add(p), p, cause{reason: FirstSeen, unseen: true}, events)
+		return s.accept(s.add(p), p, cause{reason: FirstSeen, unseen: true, now: s.now}, events)
 	case s.plan.hold > 0 || o.isHolding():
 		s.meet(p.Arrived)
 		return s.hold(o, p, s.catchUp(o, events))
@@ -75,18 +75,18 @@ func (s *Shard) Apply(p *Position, events []Event) (Outcome, []Event) {
 		return s.late(), events
 	case s.plan.maxSpeed == 0:
 		s.meet(p.Arrived)
-		return s.accept(o, p, cause{reason: Move}, s.catchUp(o, events))
+		return s.accept(o, p, cause{reason: Move, now: s.now}, s.catchUp(o, events))
 	}
 	outlier, trusted := s.isOutlier(o, p)
 	if outlier {
 		return Outlier, events
 	}
 	s.meet(p.Arrived)
-	return s.accept(o, p, cause{reason: Move, unseen: trusted}, s.catchUp(o, events))
+	return s.accept(o, p, cause{reason: Move, unseen: trusted, now: s.now}, s.catchUp(o, events))
 }
 
-// admit is Apply for a fix of a known object that has waited.
-func (s *Shard) admit(o *object, p *Position, events []Event) []Event {
+// admit is Apply for a fix of a known object that has waited until a time.
+func (s *Shard) admit(o *object, p *Position, until Millis, events []Event) []Event {
 	if p.Time <= o.time {
 		return events
 	}
@@ -94,7 +94,7 @@ func (s *Shard) admit(o *object, p *Position, events []Event) []Event {
 	if outlier {
 		return events
 	}
-	_, events = s.accept(o, p, cause{reason: Move, unseen: trusted}, events)
+	_, events = s.accept(o, p, cause{reason: Move, unseen: trusted, now: until}, events)
 	return events
 }
 
@@ -114,7 +114,7 @@ func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome
 	if o.scope != nil && o.scope.dwells {
 		s.lapse(o, p.Time)
 	}
-	o.take(p, s.now)
+	o.take(p, c.now)
 	s.heard.touch(o)
 	if s.told != nil && len(s.era.near) > 0 {
 		s.sight(o, &c)
@@ -188,7 +188,7 @@ func (s *Shard) hold(o *object, p *Position, events []Event) (Outcome, []Event) 
 	x.held = slices.Insert(x.held, at, held{*p, s.now + s.plan.hold})
 	x.held[at].Fleet, x.held[at].ID = "", "" // those of the object
 	if len(x.held) > maxHeld {
-		events = s.releaseFirst(o, 1, events)
+		events = s.releaseFirst(o, 1, s.now, events)
 	}
 	s.arm(o)
 	return Held, s.fire(o, s.now, events)
@@ -203,13 +203,14 @@ func (s *Shard) release(o *object, due Millis, events []Event) []Event {
 	for n > 0 && o.held[n-1].until > due {
 		n--
 	}
-	return s.releaseFirst(o, n, events)
+	return s.releaseFirst(o, n, due, events)
 }
 
-func (s *Shard) releaseFirst(o *object, n int, events []Event) []Event {
+// releaseFirst applies the first fixes that wait, until a time.
+func (s *Shard) releaseFirst(o *object, n int, until Millis, events []Event) []Event {
 	ready := o.held[:n]
 	for i := range ready {
-		events = s.admit(o, &ready[i].Position, events)
+		events = s.admit(o, &ready[i].Position, until, events)
 	}
 	o.held = slices.Delete(o.held, 0, n)
 	if len(o.held) == 0 {

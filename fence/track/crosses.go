@@ -10,7 +10,7 @@ import (
 
 // detectCross adds the events of fences that the path between two fixes passes through or over.
 func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c *cause) {
-	silent := t.ttl > 0 && c.heard+t.ttl <= s.now
+	silent := t.ttl > 0 && c.heard+t.ttl <= c.now
 	if c.reason != Move || c.unseen || silent || o.time-c.fromTime > t.gap {
 		o.dropPassages(set.ID)
 		return

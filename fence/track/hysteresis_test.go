@@ -352,6 +352,68 @@ func TestADeadlineBeforeANewPolicyAndASilence(t *testing.T) {
 	expect(t, w.line("100 at 10"), "enter a 500ms move, exit a 1m1s ttl")
 }
 
+// A fix that waits while no time passes, as over a downtime, is taken as of the end of its wait:
+// what time asks for behind it is what it would have been, whether a step or the next fix of the
+// object comes first.
+func TestAFixWaitsOverADowntime(t *testing.T) {
+	const (
+		crosses = "cross gate 1m39.5s move to the left, enter a 1m39.5s move"
+		later   = "dwell a 2m39.5s move by d, exit a 16m42s ttl"
+	)
+	for _, next := range []string{"step", "fix"} {
+		w := newWorld(t, track.Options{}, square("a", -200*metre, -100*metre, 200*metre), gate(`{}`))
+		w.policy = &track.Policy{Late: track.LateReorder, Reorder: 2 * time.Second, TTL: 15 * time.Minute}
+		w.setRules(`[{"id":"r","set":"s","detect":["enter","exit","cross"]},{"id":"d","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"60s"}}]`)
+		w.shard.SetView(w.view(), 0)
+		settled(w.shard, nil)
+		expect(t, w.line("99 at 40"), "")
+		if outcome, _ := w.shard.Apply(at("o", 100, -40*metre, 0), nil); outcome != track.Held {
+			t.Fatal(outcome)
+		}
+		if next == "fix" {
+			_, events := w.shard.Apply(at("o", 4000, -40*metre, 0), nil)
+			expect(t, tell(events), crosses+", "+later)
+			continue
+		}
+		w.shard.Apply(at("other", 101, 40*metre, 0), nil)
+		w.shard.Apply(at("other", 103, 40*metre, 0), nil) // it is taken at 105 s
+		expect(t, w.advance(110_000), crosses)
+		w.move() // the order of the objects is one that a shard takes
+		expect(t, w.advance(4_000_000), later)
+	}
+}
+
+// Behind a fix that waited, a silence comes before what the clock would confirm later.
+func TestSilenceBeforeALaterDeadline(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", -200*metre, -100*metre, 200*metre))
+	w.policy = &track.Policy{Late: track.LateReorder, Reorder: 2 * time.Second, TTL: 15 * time.Minute, EnterAfter: 20 * time.Minute}
+	w.shard.SetView(w.view(), 0)
+	w.shard.Apply(at("o", 99, 40*metre, 0), nil)
+	w.shard.Apply(at("o", 100, -40*metre, 0), nil)
+	outcome, events := w.shard.Apply(at("o", 4000, -40*metre, 0), nil)
+	if expect(t, tell(events), ""); outcome != track.Held {
+		t.Error(outcome)
+	}
+}
+
+// Objects are in the order of their times, although a fix that waited is taken behind others.
+func TestSilenceBehindAFixThatWaited(t *testing.T) {
+	w := newWorld(t, track.Options{}, square("a", -200*metre, -100*metre, 200*metre))
+	w.policy = &track.Policy{Late: track.LateReorder, Reorder: 2 * time.Second, TTL: 15 * time.Minute, Initial: track.InitialEnter}
+	w.shard.SetView(w.view(), 0)
+	w.shard.Apply(at("o", 99, -40*metre, 0), nil)
+	w.shard.Apply(at("o", 100, -41*metre, 0), nil)
+	w.shard.Apply(at("other", 500, -40*metre, 0), nil)
+	expect(t, w.advance(600_000), "")
+	w.move()
+	w.shard.Advance(4_000_000)
+	var told []string
+	for _, e := range settled(w.shard, nil) {
+		told = append(told, fmt.Sprint(e.ID, " ", e.Kind, " ", e.At))
+	}
+	expect(t, strings.Join(told, ", "), "o exit 1002000, other exit 1400000")
+}
+
 // Options take the place of the policies of all sets.
 func TestOptionsGoBeforePolicies(t *testing.T) {
 	policy := &track.Policy{TTL: time.Hour, MaxGap: time.Hour, Initial: track.InitialEnter}

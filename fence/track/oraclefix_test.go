@@ -16,7 +16,7 @@ func (o *oracle) apply(p *track.Position) (track.Outcome, []string) {
 		o.now = max(o.now, p.Arrived)
 		obj = &oracleObject{id: p.ID, hour: o.now, marks: map[ruleMark]ruleState{}, seq: o.removed[o.part(p.ID)], in: map[fenceName]visit{}, contrary: map[fenceName]*contrary{}, passages: map[fenceName]*oraclePassage{}}
 		o.objects[p.ID] = obj
-		return track.Accepted, o.accept(obj, p, true, true)
+		return track.Accepted, o.accept(obj, p, o.now, true, true)
 	}
 	late, wait, speed := o.common()
 	if wait > 0 || len(obj.held) > 0 {
@@ -37,7 +37,7 @@ func (o *oracle) apply(p *track.Position) (track.Outcome, []string) {
 		return track.Outlier, nil
 	}
 	o.now = max(o.now, p.Arrived)
-	return track.Accepted, append(o.due(p.ID, obj), o.accept(obj, p, false, trusted)...)
+	return track.Accepted, append(o.due(p.ID, obj), o.accept(obj, p, o.now, false, trusted)...)
 }
 
 // common is what holds for an object in all sets.
@@ -81,11 +81,11 @@ func (obj *oracleObject) isOutlier(p *track.Position, speed float64) (outlier, t
 	return true, false
 }
 
-// accept moves an object.
-func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool) []string {
+// accept moves an object by a fix, which may have waited until now.
+func (o *oracle) accept(obj *oracleObject, p *track.Position, now track.Millis, first, unseen bool) []string {
 	from, heard, unheard := obj.last, obj.arrived, o.stays(obj)
 	unseen = unseen || obj.silent
-	obj.silent, obj.last, obj.arrived = false, *p, o.now
+	obj.silent, obj.last, obj.arrived = false, *p, now
 	if p.Props != nil {
 		obj.props = p.Props
 	}
@@ -107,13 +107,13 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 			c = &contrary{enters: !member, crossed: p.Time, order: orderOf(f)}
 			obj.contrary[name] = c
 			ttl := o.ttl(f.set)
-			silent := unseen || ttl > 0 && heard+ttl <= o.now
+			silent := unseen || ttl > 0 && heard+ttl <= now
 			if aloft := member && holds(f.fence.Geometry, pointOf(p)); !silent && !aloft {
 				c.crossed = crossing(f.fence.Geometry, pointOf(&from), pointOf(p), from.Time, p.Time, maxGap(policy))
 			}
 		}
-		c.fixes = append(c.fixes, weigh(f, policy, p, !member, o.now))
-		if !first && !c.isConfirmed(policy, p.Time, o.now) {
+		c.fixes = append(c.fixes, weigh(f, policy, p, !member, now))
+		if !first && !c.isConfirmed(policy, p.Time, now) {
 			continue
 		}
 		delete(obj.contrary, name)
@@ -145,7 +145,7 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, first, unseen bool
 	all = append(all, o.forget(obj, o.rules, func(fenceName) track.Reason { return reason }, order, o.hourOf(obj), o.hourOf(obj), p.Time)...)
 	all = append(all, o.detect(obj, previous, reason, func(f oracleFence) (known bool) {
 		policy, ttl := o.policyFor(f), o.ttl(f.set)
-		silent := unseen || ttl > 0 && heard+ttl <= o.now
+		silent := unseen || ttl > 0 && heard+ttl <= now
 		return !silent && p.Time-from.Time <= maxGap(policy)
 	}, all)...)
 	t := telling{time: p.Time, arrived: p.Arrived}
@@ -451,7 +451,7 @@ func (o *oracle) release(obj *oracleObject, at track.Millis) (lines []string) {
 		p := &ready[i].Position
 		outlier, trusted := obj.isOutlier(p, speed)
 		if p.Time > obj.last.Time && !outlier {
-			lines = append(lines, o.accept(obj, p, false, trusted)...)
+			lines = append(lines, o.accept(obj, p, at, false, trusted)...)
 		}
 	}
 	return lines

@@ -47,11 +47,11 @@ func (s *Shard) weigh(o *object, t *terms, set *TrackedSet, ref fence.Ref, w tur
 			p.reach = farthest(c.from, o.point)
 		}
 		if after > 0 {
-			p.due = s.now + after
+			p.due = c.now + after
 		}
 	}
 	p.count(t, p.beyond(o, t, set, w))
-	if p.enough && (after == 0 || o.time-p.first >= after || p.due <= s.now) {
+	if p.enough && (after == 0 || o.time-p.first >= after || p.due <= c.now) {
 		return p.at, true
 	}
 	s.pending = append(s.pending, p)

@@ -17,6 +17,7 @@ type cause struct {
 	from     geometry.Point
 	fromTime Millis
 	heard    Millis // when the fix before arrived
+	now      Millis // when the fix is taken: one that waited at the end of its wait
 	unseen   bool   // nothing is known of the object's path
 	edited   bool   // the fences changed and not the object, whose view is the one before
 	fix      bool   // there is a new fix
@@ -211,7 +212,7 @@ func sameArea(a, b geometry.MultiPolygon) bool {
 
 // crossing dates the change of a membership by a fix.
 func (s *Shard) crossing(o *object, t *terms, set *TrackedSet, ref fence.Ref, w turn, c *cause) Millis {
-	if w == leavingAloft || c.unseen || t.ttl > 0 && c.heard+t.ttl <= s.now {
+	if w == leavingAloft || c.unseen || t.ttl > 0 && c.heard+t.ttl <= c.now {
 		return c.at
 	}
 	return crossingTime(set.Snapshot, ref, c.from, o.point, c.fromTime, o.time, t.gap)

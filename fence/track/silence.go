@@ -35,22 +35,35 @@ func (l *arrivalList) reset(ttls int) {
 	}
 }
 
-// touch moves o to the end, or puts it there.
+// touch moves o to its place, or puts it there: to the end, unless its fix has waited.
 func (l *arrivalList) touch(o *object) {
 	if l.last != o {
 		l.remove(o)
-		o.earlier = linkTo(l.last)
-		if l.last != nil {
-			l.last.later = linkTo(o)
-		} else {
-			l.first = o
-		}
-		l.last = o
+		l.insert(o)
 	}
 	for i, first := range l.next {
-		if first == nil {
+		if first == nil || first.arrived > o.arrived {
 			l.next[i] = o
 		}
+	}
+}
+
+// insert puts o behind all objects that were heard by its time.
+func (l *arrivalList) insert(o *object) {
+	earlier, later := l.last, (*object)(nil)
+	for earlier != nil && earlier.arrived > o.arrived {
+		earlier, later = l.neighbour(earlier.earlier), earlier
+	}
+	o.earlier, o.later = linkTo(earlier), linkTo(later)
+	if earlier != nil {
+		earlier.later = linkTo(o)
+	} else {
+		l.first = o
+	}
+	if later != nil {
+		later.earlier = linkTo(o)
+	} else {
+		l.last = o
 	}
 }
 
@@ -93,7 +106,7 @@ func (s *Shard) nextSilence() (o *object, ttl, at Millis) {
 func (s *Shard) endSilently(o *object, ttl Millis, events []Event) []Event {
 	at := o.arrived + ttl
 	events = s.fire(o, at, events)
-	if s.era.at < at {
+	if o.arrived+ttl == at && s.era.at < at {
 		events = s.fire(o, at, s.renew(o, events))
 	}
 	if o.arrived+ttl != at { // a fix that waited has come

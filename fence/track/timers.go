@@ -76,17 +76,25 @@ func (s *Shard) deadline(o *object) (at Millis, ok bool) {
 
 // catchUp does what is due for an object by now, in the order of time.
 func (s *Shard) catchUp(o *object, events []Event) []Event {
-	for _, ttl := range s.plan.ttls {
-		if o.silent() || o.arrived+ttl > s.now {
-			break
+	for {
+		heard := o.arrived
+		for _, ttl := range s.plan.ttls {
+			if o.silent() || o.arrived != heard || o.arrived+ttl > s.now {
+				break
+			}
+			events = s.endSilently(o, ttl, events)
 		}
-		events = s.endSilently(o, ttl, events)
-	}
-	return s.fire(o, s.now, events)
+		if o.arrived == heard {
+			events = s.fire(o, s.now, events)
+		}
+		if o.arrived == heard {
+			return events
+		}
+	} // a fix that waited has come: another silence may have followed it
 }
 
-// fire does what the deadlines of an object up to a time ask for. Changes of the fences that were
-// earlier than a deadline go first.
+// fire does what the deadlines of an object up to a time ask for, or up to a silence behind a fix
+// that has waited. Changes of the fences that were earlier than a deadline go first.
 func (s *Shard) fire(o *object, until Millis, events []Event) []Event {
 	for o.slot > 0 && o.due <= until {
 		if o.era != s.era && s.era.at < o.due {
@@ -95,8 +103,12 @@ func (s *Shard) fire(o *object, until Millis, events []Event) []Event {
 		}
 		due := o.due
 		events = s.elapse(o, due, events)
+		heard := o.arrived
 		events = s.release(o, due, events)
 		s.arm(o)
+		if o.arrived != heard && len(s.plan.ttls) > 0 {
+			until = min(until, o.arrived+s.plan.ttls[0])
+		}
 	}
 	return events
 }
