@@ -142,3 +142,36 @@ func TestWithoutAPast(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The past has no object that was refused because there are too many.
+func TestThePastOfARefusedObject(t *testing.T) {
+	cfg := keeping(t.TempDir())
+	cfg.Limits.MaxObjects = 1
+	post := func(r *running, first int) (refused string) {
+		t.Helper()
+		for n := range 1000 {
+			id := fmt.Sprint("v", first+n)
+			status, answer, err := r.call(http.MethodPost, "v1/positions", "application/json", fmt.Appendf(nil, `{"id":%q,"lon":1,"lat":1}`, id))
+			if err != nil || status != http.StatusOK && status != http.StatusTooManyRequests {
+				t.Fatalf("%d, %v: %.300s", status, err, answer)
+			}
+			if status == http.StatusTooManyRequests {
+				return id
+			}
+		}
+		t.Fatal("none was refused")
+		return ""
+	}
+	r := start(t, cfg, nil)
+	refused := post(r, 0)
+	if got := r.text("v1/objects/v0/track"); !strings.Contains(got, `[1,1]`) {
+		t.Errorf("track %s", got)
+	}
+	for range 2 {
+		if got := r.text("v1/objects/" + refused + "/track"); !strings.Contains(got, `"geometry":null`) {
+			t.Errorf("track of %s: %s", refused, got)
+		}
+		r.stop()
+		r = start(t, cfg, nil)
+	}
+}

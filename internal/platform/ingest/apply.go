@@ -38,6 +38,10 @@ type partition struct {
 	due             atomic.Int64  // time from which on it has postponed work; see note
 	objects, silent atomic.Int64
 
+	most    int           // objects that it may have; 0: no bound
+	crowded bool          // it has so many
+	crowds  *atomic.Int32 // counts the crowded partitions
+
 	incomplete bool // positions of stored records were refused when the pipeline ended
 }
 
@@ -57,6 +61,13 @@ func (t *partition) note() {
 	}
 	t.due.Store(due)
 	t.objects.Store(int64(t.Len()))
+	if crowded := t.most > 0 && t.Len() >= t.most; crowded != t.crowded {
+		if t.crowded = crowded; crowded {
+			t.crowds.Add(1)
+		} else {
+			t.crowds.Add(-1)
+		}
+	}
 	t.silent.Store(int64(t.Silent()))
 }
 

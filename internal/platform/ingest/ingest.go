@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -154,6 +153,7 @@ type Pipeline struct {
 	partitions [subjects.Partitions]*partition
 	sessions   sessions // of senders; empty without a journal
 
+	crowds  atomic.Int32               // partitions with as many objects as they may have
 	seen    atomic.Pointer[track.View] // that the partitions have
 	role    atomic.Int32               // see Role
 	refusal atomic.Pointer[string]     // why nothing is accepted; nil: it is
@@ -222,7 +222,7 @@ func build(cfg Config) *Pipeline {
 	p.cfg.Track.MaxObjects = shareOf(cfg.Track.MaxObjects)
 	p.options = encodeOptions(p.cfg.Track)
 	for q := range p.partitions {
-		p.partitions[q] = &partition{Partition: fold.NewPartition(p.cfg.Track)}
+		p.partitions[q] = &partition{Partition: fold.NewPartition(p.cfg.Track), most: p.cfg.Track.MaxObjects, crowds: &p.crowds}
 	}
 	p.folding.several.Second = fold.NewSecond()
 	p.seen.Store(&track.View{})
@@ -230,17 +230,6 @@ func build(cfg Config) *Pipeline {
 		p.role.Store(int32(Replica))
 	}
 	return p
-}
-
-// shareOf returns the bound on the objects of a partition for a bound on all, so that the fold of a
-// partition depends on nothing beside it. It is a 64th, and room for chance: objects do not spread
-// evenly, and a bound of a few objects would otherwise refuse the second one. 0: no bound.
-func shareOf(all int) int {
-	if all <= 0 {
-		return 0
-	}
-	share := float64(all) / subjects.Partitions
-	return int(math.Ceil(share + 4*math.Sqrt(share)))
 }
 
 // Close refuses new batches and applies the waiting ones. It returns once all events have been
@@ -288,6 +277,9 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	if b.Empty() {
 		return pd.result(), nil
 	}
+	if !p.admit(pd) {
+		return pd.result(), nil
+	}
 	if p.room.Acquire(ctx, pd.weight) != nil {
 		pd.refuseAll(overloaded)
 		return pd.result(), nil
@@ -323,6 +315,10 @@ func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
 		return nil
 	}
 	if b.Empty() {
+		pd.done(pd)
+		return nil
+	}
+	if !p.admit(pd) {
 		pd.done(pd)
 		return nil
 	}

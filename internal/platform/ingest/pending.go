@@ -59,6 +59,7 @@ type pending struct {
 	reason   string       // of refused
 	failure  error        // why its record was not applied; nil: it was
 	done     func(*pending)
+	crowded  bool // some outcomes are Full before a record, see Pipeline.admit
 }
 
 var _ fold.Job = (*pending)(nil)
@@ -96,6 +97,17 @@ func (pd *pending) Applied(i int32, o track.Outcome, state *track.Shard) {
 		pd.late.note(i, pd.Position(i), state)
 	}
 	pd.left.Add(-1)
+}
+
+// admitted returns the end of the positions from one on, below to, that a record may take: from is
+// the end if it may not take the first one.
+func (pd *pending) admitted(from, to int) (end int) {
+	if !pd.crowded {
+		return to
+	}
+	for end = from; end < to && pd.outcomes[end] != outcome(track.Full); end++ {
+	}
+	return end
 }
 
 // refuse sets the outcome of a position that is not applied.

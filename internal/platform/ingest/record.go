@@ -162,9 +162,15 @@ func (r *record) takeFrom(q *request) (all bool) {
 	for i := from; i < to; i++ {
 		batch.Positions[i].Arrived = r.at
 	}
-	split(&r.parts, q.pending, batch.Positions[from:to], from)
-	r.spans = append(r.spans, span{q.pending, from, to})
-	r.count += to - from
+	for at := from; at < to; at++ {
+		end := q.pending.admitted(at, to)
+		if end > at {
+			split(&r.parts, q.pending, batch.Positions[at:end], at)
+			r.spans = append(r.spans, span{q.pending, at, end})
+			r.count += end - at
+		}
+		at = end
+	}
 	if q.removal != nil {
 		r.removals = append(r.removals, q.removal)
 	}

@@ -62,7 +62,7 @@ func (p *Pipeline) copyOf(number uint64, in *input) (r *record, err error) {
 	m.count++
 	r.reset(in.at)
 	r.number, r.stepping, r.count = number, in.stepping, len(in.positions)
-	r.done, r.copied = in.handled, &replayed{in.positions, in.traces}
+	r.done, r.copied = in.handled, &replayed{positions: in.positions, traces: in.traces}
 	if in.options != nil {
 		if r.track, err = decodeOptions(in.options); err != nil {
 			return nil, err

@@ -125,17 +125,17 @@ func (p *Pipeline) commit(r *record, last bool) {
 	}
 }
 
-// tell gives the positions of a record to the follower.
+// tell gives the positions of a record to the follower, without those of objects that were refused.
 func (p *Pipeline) tell(r *record) {
 	if p.cfg.Follower == nil || p.cfg.Journal == nil {
 		return
 	}
 	batches := make([][]track.Position, 0, len(r.spans)+1)
 	for _, s := range r.spans {
-		batches = append(batches, s.pending.batch.Positions[s.from:s.to])
+		batches = s.pending.appendKnown(batches, s.from, s.to)
 	}
 	if r.copied != nil {
-		batches = append(batches, r.copied.positions)
+		batches = r.copied.appendKnown(batches)
 	}
 	p.cfg.Follower.Applied(r.number, r.at, batches)
 }
@@ -425,7 +425,7 @@ func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]u
 		s.view = in.view
 		p.seen.Store(r.view)
 	}
-	split(&r.parts, &replayed{in.positions, in.traces}, in.positions, 0)
+	split(&r.parts, &replayed{positions: in.positions, traces: in.traces}, in.positions, 0)
 	for q := range p.partitions {
 		if next[q] <= number && r.view != nil {
 			p.change(q, r)

@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/fold"
@@ -73,6 +74,9 @@ func (r *inputReader) traces(positions int) (all []traced) {
 type replayed struct {
 	positions []track.Position
 	traces    []traced
+
+	mu   sync.Mutex
+	full []int32 // positions whose object was refused
 }
 
 var _ fold.Job = (*replayed)(nil)
@@ -81,7 +85,13 @@ var _ fold.Job = (*replayed)(nil)
 func (r *replayed) Position(i int32) *track.Position { return &r.positions[i] }
 
 // Applied implements [fold.Job].
-func (r *replayed) Applied(int32, track.Outcome, *track.Shard) {}
+func (r *replayed) Applied(i int32, o track.Outcome, _ *track.Shard) {
+	if o == track.Full {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.full = append(r.full, i)
+	}
+}
 
 // Trace implements [fold.Job].
 func (r *replayed) Trace(i int32) *track.Trace {
