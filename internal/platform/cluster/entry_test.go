@@ -83,7 +83,7 @@ func TestStepsOutOfOrder(t *testing.T) {
 func TestLargeChanges(t *testing.T) {
 	j := NewJournal(t.Context(), nil, nil, func(err error) { t.Error(err) })
 	value := make([]byte, maxEntry)
-	if err := j.Put(journal.Value{Name: "a", Bytes: value}); !errors.Is(err, ErrTooLarge) || j.over != nil || len(j.waiting) > 0 {
+	if err := j.Put(journal.Value{Name: "a", Bytes: value}); !errors.Is(err, journal.ErrTooLarge) || j.over != nil || len(j.waiting) > 0 {
 		t.Errorf("%v, and %d steps wait", err, len(j.waiting))
 	}
 	for _, n := range []int{100 << 20, 150 << 20, 100 << 20, 1, maxEntry - 3*overhead} {

@@ -32,9 +32,6 @@ const (
 	maxEntry = streamlog.MaxEntry - overhead
 )
 
-// ErrTooLarge is the error of a change that no entry holds.
-var ErrTooLarge = errors.New("the change is too large for a cluster")
-
 // next returns the place behind the next entry.
 func (p Place) next(sequence uint64, data []byte) Place {
 	return Place{sequence, p.Bytes + uint64(len(data)) + overhead}
@@ -115,7 +112,7 @@ func (w *writing) size() int {
 // refused, and nothing else is.
 func (j *Journal) write(w *writing) error {
 	if n := w.size(); n > maxEntry {
-		return fmt.Errorf("%w: it has %d MiB, and an entry of a cluster's log at most %d", ErrTooLarge, n>>20, maxEntry>>20)
+		return fmt.Errorf("%w: it has %d MiB, and an entry of a cluster's log at most %d", journal.ErrTooLarge, n>>20, maxEntry>>20)
 	}
 	j.mu.Lock()
 	j.waiting = append(j.waiting, w)

@@ -418,34 +418,6 @@ func (p *Pipeline) Waiting() (positions int) {
 	return positions
 }
 
-// stage makes the present fences available to the next record.
-func (p *Pipeline) stage() error {
-	if p.cfg.Fences.Staged() {
-		return nil
-	}
-	return p.cfg.Fences.Stage()
-}
-
-// follow stages changed fences that no caller waits for.
-func (p *Pipeline) follow() {
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			if p.Refusing() != "" || p.Role() == Replica {
-				continue
-			}
-			if err := p.stage(); err != nil {
-				p.failed(err)
-				return
-			}
-		case <-p.ended:
-			return
-		}
-	}
-}
-
 // Trim removes events with lower cursors from the journal.
 func (p *Pipeline) Trim(before uint64) error {
 	p.applying <- struct{}{}

@@ -135,6 +135,8 @@ var (
 	// ErrFailed: a write has failed before. Nothing is written any more, as it is not known what
 	// the disk holds.
 	ErrFailed = errors.New("journal: a write has failed")
+	// ErrTooLarge: the log of a cluster does not take a change of this size. Nothing was stored.
+	ErrTooLarge = errors.New("the change is too large for a cluster")
 	// ErrEnough is no fault: a function that is called for records, pieces or values returns it to
 	// end the walk, which returns it to the caller.
 	ErrEnough = errors.New("enough")
