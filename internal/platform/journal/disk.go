@@ -63,7 +63,7 @@ type Disk struct {
 	fs       vfs.FS
 	sync     *pebble.WriteOptions
 	appended func(time.Duration)
-	noted    bool // Close calls Note
+	noted    bool // Note does something
 	log      *logFS
 
 	failed atomic.Pointer[error] // the first failed write
@@ -130,10 +130,8 @@ func Open(o Options) (*Disk, error) {
 	if !o.ReadOnly {
 		d.writeOwner(o.FS)
 	}
-	if d.noted {
-		if err := d.Note(); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
+	if err := d.Note(); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return d, nil
 }
@@ -449,7 +447,7 @@ func (d *Disk) TrimRecords(before uint64) error {
 // Close implements [Journal].
 func (d *Disk) Close() error {
 	var err error
-	if d.noted && d.failed.Load() == nil {
+	if d.failed.Load() == nil {
 		err = d.Note()
 	}
 	d.log.live.Store(false)

@@ -250,3 +250,16 @@ func readAll(dir string, want func(uint64) []byte) (last uint64, err error) {
 	})
 	return last, errors.Join(err, j.Close())
 }
+
+// Without syncs no record is known to be durable, so none is noted as such.
+func TestNoNoteWithoutSyncs(t *testing.T) {
+	dir := t.TempDir()
+	j := open(t, Options{Dir: dir, NoSync: true})
+	_, err := j.Append([]byte("record"))
+	ok(t, err)
+	ok(t, j.Note())
+	ok(t, j.Close())
+	if _, err := os.Stat(filepath.Join(dir, newestFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a record is noted: %v", err)
+	}
+}

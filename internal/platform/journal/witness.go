@@ -17,8 +17,11 @@ import (
 // listed behind it. If records up to this number are missing then, it was damage.
 const newestFile = "NEWEST"
 
-// Note stores the number of the newest record beside the store.
+// Note stores the number of the newest record beside the store, if records are durable.
 func (d *Disk) Note() error {
+	if !d.noted {
+		return nil
+	}
 	_, newest := d.Bounds()
 	next := filepath.Join(d.dir, newestFile+".next")
 	f, err := d.fs.Create(next, vfs.WriteCategoryUnspecified)
