@@ -246,6 +246,9 @@ func (m *member) close() {
 
 // takeChanged takes over values that the leader has changed.
 func (p *Platform) takeChanged(names []string) {
+	if p.views != nil {
+		p.views.Arrived(names)
+	}
 	for _, name := range names {
 		switch {
 		case strings.HasPrefix(name, audit.Prefix) && p.audit != nil:

@@ -53,7 +53,39 @@ func (v *Views) Follow(id []byte) (*track.View, error) {
 	s.share(docs)
 	s.decoded, s.order = map[hash]*storedView{hash(id): d}, []hash{hash(id)} // records do not go back
 	v.current.Store(c)
-	return d.view, nil
+	return d.view, s.pass()
+}
+
+// Arrived tells of values that the leader has stored. The documents among them belong to a view
+// whose record is still to come, so Release keeps them.
+func (v *Views) Arrived(names []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, name := range names {
+		if h, ok := hashOf(name); ok {
+			v.store.arrived[h] = true
+		}
+	}
+}
+
+// pass lets a view pass. The leader may have stored the documents of the next one before its
+// record, but not those of later ones: what came before the last view, and is in none, is removed.
+func (s *store) pass() error {
+	var gone []string
+	for h, young := range s.arrived {
+		if young {
+			s.arrived[h] = false
+			continue
+		}
+		delete(s.arrived, h)
+		if _, known := s.known[h]; !known {
+			gone = append(gone, h.name())
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return s.log.Remove(gone...)
 }
 
 // documents returns the documents of a view.

@@ -79,7 +79,8 @@ type store struct {
 	live  []liveView   // oldest first
 	files []byte       // of the adopted view
 
-	shared map[hash]struct{} // see share
+	shared  map[hash]struct{} // see share
+	arrived map[hash]bool     // see Arrived; true: since the last view
 
 	unsaved []journal.Value // documents that are not in the journal yet
 	size    int             // of them
@@ -104,7 +105,7 @@ func Open(o Options) (*Views, error) {
 	if o.Fences.Boundary, err = geometry.ParseBoundary(string(o.Fences.Boundary)); err != nil {
 		return nil, err
 	}
-	s := &store{Options: o, log: o.Journal, known: map[hash]int{}, shared: map[hash]struct{}{}, pages: map[fence.Page]hash{}, rules: map[*rulebook.Page]hash{}}
+	s := &store{Options: o, log: o.Journal, known: map[hash]int{}, shared: map[hash]struct{}{}, arrived: map[hash]bool{}, pages: map[fence.Page]hash{}, rules: map[*rulebook.Page]hash{}}
 	names, err := s.log.Names(prefix)
 	if err != nil {
 		return nil, err
@@ -114,6 +115,9 @@ func Open(o Options) (*Views, error) {
 		if h, ok := hashOf(name); ok {
 			s.known[h]++
 			found.docs = append(found.docs, h)
+			if o.Replicated { // the record of its view may be still to come
+				s.arrived[h] = true
+			}
 		}
 	}
 	s.live = []liveView{found}
@@ -209,7 +213,7 @@ func (s *store) put(c *catalogView, next track.SetID) ([]byte, error) {
 	}
 	s.live = append(s.live, liveView{id: id, docs: docs})
 	s.share(docs)
-	return id[:], nil
+	return id[:], s.pass()
 }
 
 // putBook stores the state of the book, and appends its part of the view.
@@ -292,7 +296,9 @@ func (v *Views) Release(before uint64) error {
 		for _, h := range l.docs {
 			if s.known[h]--; s.known[h] == 0 {
 				delete(s.known, h)
-				gone = append(gone, h.name())
+				if _, waits := s.arrived[h]; !waits {
+					gone = append(gone, h.name())
+				}
 			}
 		}
 	}
