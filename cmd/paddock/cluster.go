@@ -56,7 +56,7 @@ func (*clusterInitCmd) Help() string {
 
 // Run makes the stream.
 func (i *clusterInitCmd) Run(ctx context.Context, c *console) error {
-	if i.Replicas < 1 || i.Replicas > 5 {
+	if i.Replicas != 1 && i.Replicas != 3 && i.Replicas != 5 {
 		return usagef("--replicas %d: 1, 3 or 5", i.Replicas)
 	}
 	cfg, err := i.load(c)

@@ -32,6 +32,7 @@ func TestClusterCommands(t *testing.T) {
 		{[]string{"cluster", "init", "-c", file, "--timeout", "100ms"}, exitFailure, "no server of nats://" + address + " answers"},
 		{[]string{"cluster", "status", "-c", file, "--timeout", "100ms"}, exitFailure, "no server of nats://" + address + " answers"},
 		{[]string{"cluster", "init"}, exitUsage, "no servers: set --bus URL"},
+		{[]string{"cluster", "init", "--bus", "nats://" + address, "--replicas", "2"}, exitUsage, "--replicas 2: 1, 3 or 5"},
 		{[]string{"cluster", "status", "--server", strings.TrimSuffix(p.url, "/")}, exitFailure, "there is no cluster here"},
 	} {
 		cmd := program(t, c.args...)

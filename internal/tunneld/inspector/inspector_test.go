@@ -298,6 +298,11 @@ func TestUpgrade(t *testing.T) {
 	if all := i.list().Exchanges; len(all) != 1 || all[0].Status != 101 || all[0].Fault != "" {
 		t.Errorf("%+v", all)
 	}
+	again, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
+	again.SetPathValue("id", "1")
+	if i.serveReplay(w, again); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "upgraded") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }
 
 // A request is sent again as it was, secrets included, and only by authorized callers.

@@ -113,7 +113,7 @@ func (i *Inspector) serveReplay(w http.ResponseWriter, r *http.Request) {
 	switch err := i.Replay(r.Context(), idOf(r)); {
 	case errors.Is(err, errNone):
 		http.Error(w, err.Error(), http.StatusNotFound)
-	case errors.Is(err, errPartial):
+	case errors.Is(err, errPartial), errors.Is(err, errUpgrade):
 		http.Error(w, err.Error(), http.StatusConflict)
 	case errors.Is(err, errBusy):
 		w.Header().Set("Retry-After", "1")
