@@ -28,7 +28,7 @@ type reportFlags struct {
 
 // Help describes the setup.
 func (*durableCmd) Help() string {
-	return `Two platforms are started as processes of this program, on loopback: one keeps a journal below --dir, the other one runs with --data off. They take turns, each round begins with another one, and before each turn a write of 4 KiB with fdatasync is measured on the same disk. Positions move; they go over wire in the fixed layout, and each is acknowledged.
+	return `Two platforms are started as processes of this program, on loopback: one keeps a journal below --dir, the other one runs with --data off. They take turns, and each round begins with another one. Between the requests of the HTTP turns a write of 4 KiB with fdatasync is measured on the same disk. Positions move; they go over wire in the fixed layout, and each is acknowledged.
 
 Then platforms of the numbers of objects of --recover are killed and started again. docs/guides/bench-durable.md explains each line of the report.
 

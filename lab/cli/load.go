@@ -165,28 +165,27 @@ func (r *loadRun) run(ctx context.Context, c *Console) error {
 	ctx, release := interruptible(ctx)
 	defer release()
 	var runs []*report.Run
-	var verdict error
+	var verdict, lost error
 	for i := 1; i <= r.Repeat && ctx.Err() == nil; i++ {
 		one, err := r.once(ctx, c, release, r.directory(i))
 		if err != nil {
 			return err
 		}
 		runs = append(runs, one)
-		var kept error
 		if r.account != nil {
-			kept = r.account(one)
+			lost = worse(lost, r.account(one))
 		}
 		if err := r.publish(c, one, i); err != nil {
 			return err
 		}
-		verdict = worse(verdict, worse(r.judge(one), kept))
+		verdict = worse(verdict, r.judge(one))
 	}
 	if len(runs) > 1 && !r.JSON {
 		if err := report.WriteRepeats(c.Stdout, runs); err != nil {
 			return err
 		}
 	}
-	return verdict
+	return overall(verdict, lost)
 }
 
 // directory is where the files of a run go; "" = nowhere.
@@ -359,6 +358,18 @@ func worse(a, b error) error {
 	return a
 }
 
+// overall returns the error of a command: lost messages count whatever the objectives say, and only
+// an interruption counts before them.
+func overall(verdict, lost error) error {
+	if lost != nil && rank(verdict) < rankInterrupted {
+		return lost
+	}
+	return verdict
+}
+
+// rankInterrupted is the rank of an error that says nothing of the runs.
+const rankInterrupted = 3
+
 func rank(err error) int {
 	e, ok := err.(exitError)
 	switch {
@@ -369,7 +380,7 @@ func rank(err error) int {
 	case ok && e.code == exitUnmeasured:
 		return 2
 	}
-	return 3
+	return rankInterrupted
 }
 
 // The heap grows by so many percent before it is collected while load is made. A run makes little

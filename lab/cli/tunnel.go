@@ -59,6 +59,9 @@ func (b *tunnelCmd) Run(ctx context.Context, c *Console) (err error) {
 		return usageError(err)
 	}
 	if b.Load == "overload" {
+		if name := b.unusedByOverload(); name != "" {
+			return usagef("%s is a flag of the other loads, not of overload", name)
+		}
 		return b.overload(ctx, c, program, size)
 	}
 	holds := []string{"--corpus"}
@@ -92,6 +95,19 @@ func (b *tunnelCmd) Run(ctx context.Context, c *Console) (err error) {
 	}
 	r.subject = subject
 	return b.make(ctx, c, r, requests)
+}
+
+// unusedByOverload returns the first given flag that overload does not use, "" if there is none.
+func (b *tunnelCmd) unusedByOverload() string {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--tcp", b.TCP}, {"--direct", b.Direct}, {"--rate", len(b.Rate) > 0}, {"--slo", b.SLO != ""}, {"--allow-red", b.AllowRed}, {"--out", b.Out != ""}} {
+		if f.given {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // make makes the loads.
