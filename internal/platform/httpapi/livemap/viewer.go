@@ -8,6 +8,7 @@ package livemap
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"paddock/fence/track"
@@ -214,8 +215,13 @@ func (v *Viewer) judge(all []track.Dot) {
 	v.judgeThese(unknown)
 }
 
+// judgeThese stores the verdicts on objects. One that was removed after the sample was taken has no
+// name. It has no verdict then, since the next object gets its handle.
 func (v *Viewer) judgeThese(handles []uint32) {
 	for _, n := range v.objects.Names(nil, handles) {
+		if n.ID == "" {
+			continue
+		}
 		of := judged
 		if v.grant.Fleet(n.Fleet) {
 			of |= permitted
@@ -268,7 +274,13 @@ func (v *Viewer) names() []ingest.Named {
 	if len(unknown) == 0 {
 		return nil
 	}
-	return v.objects.Names(make([]ingest.Named, 0, len(unknown)), unknown)
+	names := v.objects.Names(make([]ingest.Named, 0, len(unknown)), unknown)
+	return slices.DeleteFunc(names, func(n ingest.Named) bool {
+		if n.ID == "" { // removed after the sample was taken: the next object gets its handle
+			delete(v.known, n.Handle)
+		}
+		return n.ID == ""
+	})
 }
 
 // inView reports whether a dot lies in a view, which may cross the antimeridian.

@@ -16,7 +16,8 @@ import (
 type city struct {
 	dots    []track.Dot
 	removed uint64
-	asked   int // names
+	asked   int             // names
+	unnamed map[uint32]bool // handles of removed objects
 }
 
 func newCity(n int) *city {
@@ -30,6 +31,10 @@ func newCity(n int) *city {
 func (c *city) Names(dst []ingest.Named, handles []uint32) []ingest.Named {
 	c.asked += len(handles)
 	for _, h := range handles {
+		if c.unnamed[h] {
+			dst = append(dst, ingest.Named{Handle: h})
+			continue
+		}
 		dst = append(dst, ingest.Named{Handle: h, Fleet: string(rune('a' + h%2)), ID: fmt.Sprint("v", h)})
 	}
 	return dst
@@ -178,5 +183,23 @@ func TestFilterWithinAKey(t *testing.T) {
 	v.Draw(now, c.dots)
 	if c.asked == before {
 		t.Error("verdicts outlive the names")
+	}
+}
+
+// An object that is removed between the sample and the question for its name leaves nothing to the
+// next object with its handle.
+func TestHandleOfARemovedObject(t *testing.T) {
+	for name, filter := range map[string]Filter{"all": {}, "of a fleet": {Fleet: "a"}} {
+		c := newCity(3)
+		c.unnamed, c.removed = map[uint32]bool{2: true}, 1
+		v := NewViewer(c, keyring.Everything("test"))
+		v.Obey(&Request{Objects: &filter})
+		if names, _ := v.Draw(now, c.dots); slices.ContainsFunc(names, func(n ingest.Named) bool { return n.Handle == 2 }) {
+			t.Errorf("%s: %v", name, names)
+		}
+		c.unnamed = nil
+		if names, _ := v.Draw(now, c.dots); !slices.Contains(names, ingest.Named{Handle: 2, Fleet: "a", ID: "v2"}) || !slices.ContainsFunc(v.dots, func(d track.Dot) bool { return d.Handle == 2 }) {
+			t.Errorf("%s: the next object with the handle is not there: %v", name, names)
+		}
 	}
 }
