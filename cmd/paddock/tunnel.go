@@ -32,7 +32,7 @@ type tunnelCmd struct {
 func (*tunnelCmd) Help() string {
 	return `On the machine with the service "id" prints how it is known; on the server "serve --allow ID=HOST" lets it in, and prints the command with which it connects. Both sides take a file instead of flags (-c).
 
-Exit codes of a client: 0 ended as asked, 1 failed, 2 the command line or the file is wrong, 3 the server refused it, bound none of its tunnels, or is not the expected one, 4 no connection for longer than max_time.`
+Exit codes of a client: 0 ended as asked, 1 failed, 2 the command line or the file is wrong, 3 the server refused it at the first attempt, bound none of its tunnels, or is not the expected one, 4 no connection for longer than max_time.`
 }
 
 // Exit codes of the commands that connect, beside those of all commands.
@@ -46,7 +46,8 @@ type tunnelError struct{ error }
 
 func (e tunnelError) Unwrap() error { return e.error }
 
-// ExitCode is 3 if the server refused, so that a retry is of no use, 4 if it was away, else 1.
+// ExitCode is 3 if the server refused the client before it was ever admitted, 4 if it was away,
+// else 1.
 func (e tunnelError) ExitCode() int {
 	switch {
 	case errors.Is(e, tunneld.ErrRefused):

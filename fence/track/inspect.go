@@ -118,8 +118,7 @@ func (o *object) dot() Dot {
 	return Dot{Handle: o.handle, Point: o.point, Speed: o.speed(), Heading: o.heading(), State: o.state()}
 }
 
-// Name returns fleet and id of the object behind a handle, or of the one that was removed
-// last from there.
+// Name returns fleet and id of the object behind a handle, or "" and "" if it was removed.
 func (s *Shard) Name(handle uint32) (fleet, id string) {
 	return s.nameOf(s.objects.at(handle))
 }

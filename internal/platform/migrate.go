@@ -23,7 +23,7 @@ const nodePrefix = "cluster/"
 // detachedName is the value of a journal with the id of the log that it belonged to last.
 const detachedName = "detached"
 
-// The errors of Migrate and Detach.
+// What is wrong with a data directory, at a start, in Migrate and in Detach.
 var (
 	errOfNode  = errors.New("it is that of a node of a cluster: start it with --bus, or make a copy for a platform on its own: paddock migrate --data DIR --out NEW")
 	errOfOther = errors.New("it is that of a node of another cluster: use an empty directory")

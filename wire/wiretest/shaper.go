@@ -25,8 +25,8 @@ const (
 
 // Shaper puts a link in the way of TCP: it listens on loopback, dials its target for each
 // connection that it accepts, and carries the bytes between the two over a Link of their own. End
-// of stream and reset travel the link as well. It cannot delay the TCP handshake, and the sockets'
-// own buffers, about 512 KiB on each side, come on top of the link's.
+// of stream and reset travel the link as well. It cannot delay the TCP handshake. The sockets' own
+// buffers come on top of the link's: each socket of the Shaper asks for 256 KiB in each direction.
 //
 // If the target cannot be reached, the accepted connection is reset.
 type Shaper struct {

@@ -1,11 +1,11 @@
 // Package journal keeps the platform's inputs on disk, in one order, and what follows from them.
 //
-// A record holds everything that was applied together: positions of any number of doors, changes,
-// passed time. Append returns once the record is durable, and nothing is applied before that. What
-// a record causes, its events, is derived: [Journal.Commit] adds it in pieces without waiting for
-// the disk, since the same records always cause the same pieces. After a crash the reader of the
-// records commits the missing ones. Checkpoints hold the state of a partition after some
-// record, so that only later records are applied again.
+// A record holds everything that was applied together: positions of any number of interfaces,
+// changes, passed time. Append returns once the record is durable, and nothing is applied before
+// that. What a record causes, its events, is derived: [Journal.Commit] adds it in pieces without
+// waiting for the disk, since the same records always cause the same pieces. After a crash the
+// reader of the records commits the missing ones. Checkpoints hold the state of a partition after
+// some record, so that only later records are applied again.
 //
 // [Memory] and [Disk] pass one suite of tests. [Disk] stores in pebble. Outside of tests no other
 // package uses pebble.
