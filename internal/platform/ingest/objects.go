@@ -145,7 +145,8 @@ type Named struct {
 	Fleet, ID string
 }
 
-// Names appends the fleet and the id of each handle from Dots.
+// Names appends the fleet and the id of each handle from Dots. It leaves out objects that were
+// removed since: the next ones get their handles.
 func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
 	const n = subjects.Partitions
 	var byPartition [n][]uint32
@@ -158,8 +159,9 @@ func (p *Pipeline) Names(dst []Named, handles []uint32) []Named {
 		}
 		p.read(q, func(t *track.Shard) {
 			for _, h := range part {
-				fleet, id := t.Name(h / n)
-				dst = append(dst, Named{Handle: h, Fleet: fleet, ID: id})
+				if fleet, id := t.Name(h / n); id != "" {
+					dst = append(dst, Named{Handle: h, Fleet: fleet, ID: id})
+				}
 			}
 		})
 	}

@@ -8,7 +8,6 @@ package livemap
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"paddock/fence/track"
@@ -215,13 +214,8 @@ func (v *Viewer) judge(all []track.Dot) {
 	v.judgeThese(unknown)
 }
 
-// judgeThese stores the verdicts on objects. One that was removed after the sample was taken has no
-// name. It has no verdict then, since the next object gets its handle.
 func (v *Viewer) judgeThese(handles []uint32) {
 	for _, n := range v.objects.Names(nil, handles) {
-		if n.ID == "" {
-			continue
-		}
 		of := judged
 		if v.grant.Fleet(n.Fleet) {
 			of |= permitted
@@ -263,24 +257,23 @@ func (v *Viewer) names() []ingest.Named {
 	var unknown []uint32
 	for i := range v.dots {
 		h := v.dots[i].Handle
-		if last, ok := v.known[h]; !ok || last != v.frames-1 {
+		if last, ok := v.known[h]; ok && last == v.frames-1 {
+			v.known[h] = v.frames
+		} else {
 			unknown = append(unknown, h)
 		}
-		v.known[h] = v.frames
+	}
+	var names []ingest.Named
+	if len(unknown) > 0 {
+		names = v.objects.Names(make([]ingest.Named, 0, len(unknown)), unknown)
+	}
+	for i := range names {
+		v.known[names[i].Handle] = v.frames
 	}
 	if len(v.known) > 2*len(v.dots)+sparedNames {
 		maps.DeleteFunc(v.known, func(_ uint32, last uint64) bool { return last != v.frames })
 	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	names := v.objects.Names(make([]ingest.Named, 0, len(unknown)), unknown)
-	return slices.DeleteFunc(names, func(n ingest.Named) bool {
-		if n.ID == "" { // removed after the sample was taken: the next object gets its handle
-			delete(v.known, n.Handle)
-		}
-		return n.ID == ""
-	})
+	return names
 }
 
 // inView reports whether a dot lies in a view, which may cross the antimeridian.

@@ -32,7 +32,6 @@ func (c *city) Names(dst []ingest.Named, handles []uint32) []ingest.Named {
 	c.asked += len(handles)
 	for _, h := range handles {
 		if c.unnamed[h] {
-			dst = append(dst, ingest.Named{Handle: h})
 			continue
 		}
 		dst = append(dst, ingest.Named{Handle: h, Fleet: string(rune('a' + h%2)), ID: fmt.Sprint("v", h)})
