@@ -39,7 +39,7 @@ func (g *Geometry) parse(data []byte, depth int) (properties json.RawMessage, er
 	within := o.Geometries
 	switch o.Type {
 	case "Feature":
-		if o.Geometry == nil || string(o.Geometry) == "null" {
+		if Absent(o.Geometry) {
 			return o.Properties, nil
 		}
 		_, err := g.parse(o.Geometry, depth+1)
@@ -96,8 +96,11 @@ func (g *Geometry) coordinates(kind string, data []byte) (err error) {
 	return err
 }
 
+// Absent reports whether a member of a JSON object is missing or null.
+func Absent(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
+
 func decode(data []byte, to any) error {
-	if len(data) == 0 || string(data) == "null" {
+	if Absent(data) {
 		return fmt.Errorf("GeoJSON: there are no coordinates")
 	}
 	if err := json.Unmarshal(data, to); err != nil {

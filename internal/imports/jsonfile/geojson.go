@@ -134,7 +134,7 @@ func (raw *rawFeature) place(f *feature.Feature) (err error) {
 	case raw.Circle != nil:
 		g.Points = []geometry.Point{{Lon: raw.Circle.Lon, Lat: raw.Circle.Lat}}
 		g.Radius = raw.Circle.Radius
-	case !absent(raw.Geometry):
+	case !feature.Absent(raw.Geometry):
 		if *g, _, err = feature.ParseGeoJSON(raw.Geometry); err == nil {
 			err = tomtom(raw.Geometry, g)
 		}

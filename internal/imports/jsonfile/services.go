@@ -23,7 +23,7 @@ func ReadTomTom(in *feature.Input, out feature.Sink) error {
 			return err
 		}
 		list := project.Fences
-		if absent(list) {
+		if feature.Absent(list) {
 			list, project.Name = element, ""
 		}
 		read, err := entries(list, n, out, func(f *feature.Feature, element json.RawMessage) error {
@@ -32,7 +32,7 @@ func ReadTomTom(in *feature.Input, out feature.Sink) error {
 				ID       json.RawMessage `json:"id"`
 				Geometry json.RawMessage `json:"geometry"`
 			}
-			if json.Unmarshal(element, &fence) == nil && absent(fence.Geometry) {
+			if json.Unmarshal(element, &fence) == nil && feature.Absent(fence.Geometry) {
 				f.ID = identifier(fence.ID)
 				return errors.New("it has no geometry, as in a list of a project's fences: ask for the details of each fence")
 			}
@@ -43,9 +43,6 @@ func ReadTomTom(in *feature.Input, out feature.Sink) error {
 	})
 	return wrapped(in, err)
 }
-
-// absent reports whether a member is missing or null.
-func absent(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
 
 // wrapped names the file in an error of the JSON, and leaves those of a sink as they are.
 func wrapped(in *feature.Input, err error) error {
@@ -85,7 +82,7 @@ func ReadAmazon(in *feature.Input, out feature.Sink) error {
 		if err := json.Unmarshal(element, &page); err != nil {
 			return err
 		}
-		if absent(page.Entries) {
+		if feature.Absent(page.Entries) {
 			page.Entries = element
 		}
 		read, err := entries(page.Entries, n, out, func(f *feature.Feature, element json.RawMessage) error {
@@ -129,9 +126,9 @@ func (raw *amazonFence) read(f *feature.Feature) (err error) {
 		}
 		f.Geometry.Points = []geometry.Point{{Lon: g.Circle.Center[0], Lat: g.Circle.Center[1]}}
 		f.Geometry.Radius = g.Circle.Radius
-	case !absent(g.Polygon):
+	case !feature.Absent(g.Polygon):
 		return polygon("Polygon", g.Polygon)
-	case !absent(g.MultiPolygon):
+	case !feature.Absent(g.MultiPolygon):
 		return polygon("MultiPolygon", g.MultiPolygon)
 	case g.Geobuf != "":
 		return errors.New("the geometry is in Geobuf: ask for it as a Polygon")
