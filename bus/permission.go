@@ -216,13 +216,8 @@ func (a *answers) prune(now int64) {
 		a.queue[a.first] = nil
 		a.first++
 	}
-	if len(a.queue)-a.first > 2*len(a.open)+overAnswers {
+	if len(a.queue) > 2*len(a.open)+overAnswers {
 		a.queue, a.first = slices.DeleteFunc(a.queue, func(r *answer) bool { return r == nil || r.over }), 0
-	}
-	if a.first > len(a.queue)/2 {
-		a.queue = append(a.queue[:0], a.queue[a.first:]...)
-		clear(a.queue[len(a.queue) : len(a.queue)+a.first])
-		a.first = 0
 	}
 }
 
