@@ -31,7 +31,7 @@ func NewServer(h *Handler, token string, log *slog.Logger) *plainhttp.Server {
 	return plainhttp.New(plainhttp.Options{
 		Answer: h.AppendAnswer,
 		Admits: func(peer net.Addr, host, authorization string) (<-chan struct{}, bool) {
-			return nil, guard.Admits(peer, authorization) && (guard.Required() || access.LocalName(host))
+			return nil, guard.Admits(peer, authorization) && answersTo(guard, host)
 		},
 		Fallback: NewFallback(h, guard, log),
 		Logger:   log,
@@ -51,12 +51,17 @@ func NewFallback(h http.Handler, guard *access.Guard, log *slog.Logger) *http.Se
 	}
 }
 
+// answersTo reports whether requests for a host are answered: for all of them only with a token.
+func answersTo(guard *access.Guard, host string) bool {
+	return guard.Required() || access.LocalName(host)
+}
+
 // Protect admits requests with the token, see [access.Guard]. Other requests get 401, and an
 // address that has sent too many wrong tokens gets 429; neither answer tells which paths exist. The
 // original has no authentication: an empty token admits every request for an address or localhost.
 func Protect(guard *access.Guard, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !guard.Required() && !access.LocalName(r.Host) {
+		if !answersTo(guard, r.Host) {
 			refuse(w, &refusal{http.StatusMisdirectedRequest, "without a token only addresses and localhost are answered: start with --token"})
 			return
 		}
