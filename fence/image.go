@@ -19,17 +19,17 @@ import (
 //	findings   see appendFindings
 //	text       key, id and properties of each fence, one after the other
 //	fences     imageFence of each, by ref, which count from 0
-//	parts      uint32 for each: its number of rings
-//	rings      uint32 for each: its number of vertices
+//	parts      uint32 of each part: its number of rings
+//	rings      uint32 of each ring: its number of vertices
 //	points     Point of each vertex
-//	lines      uint32 for each line: its number of vertices
+//	lines      uint32 of each line: its number of vertices
 //	places     Point of each vertex of a line
 //	grid       Grid of the cellmap; empty, as are the next two, if there is none
 //	dir        its entries
 //	words      its records and lists
 //
-// What is made of an image points into it, except for keys: strings that others keep would
-// keep all of it.
+// A set shares the memory of its image. Keys and the texts of findings are copied: a caller that
+// keeps one of them would keep the whole image.
 const (
 	imageMagic   = "PDKFENCE"
 	imageVersion = 3          // of this layout, of a cellmap's arrays and of the findings: a change increments it
@@ -56,8 +56,8 @@ const (
 // ErrImage is wrapped where bytes are not an image that a set can be made of.
 var ErrImage = errors.New("not usable as an image of a set")
 
-// ErrEdited is returned where a set has no image, since it was changed after it was made:
-// what is made of its document now would have its fences in another order.
+// ErrEdited is returned where a set has no image, since it was changed after it was made: a set
+// made of its present document may have the fences in another order.
 var ErrEdited = errors.New("the set was changed since it was made")
 
 type imageHeader struct {
@@ -78,7 +78,8 @@ const (
 	imageSummed     = unsafe.Offsetof(imageHeader{}.Sum) + 4 // where what is summed begins
 )
 
-// imageFence is a fence. Sizes are in bytes of text; those of what may be nil are one more.
+// imageFence is a fence: the numbers of its parts and lines, and the sizes of its texts in bytes.
+// The sizes of ID and Properties are one more, and 0 for nil.
 type imageFence struct{ Parts, Lines, Key, ID, Properties uint32 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

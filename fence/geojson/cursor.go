@@ -70,7 +70,7 @@ func (c *cursor) skipText() {
 }
 
 // more steps to the next element of the array or object that the cursor is in, over a comma;
-// it is false past its end. The cursor was moved past the opening bracket at first.
+// it is false past its end. Before the first call, the caller moves past the opening bracket.
 func (c *cursor) more() bool {
 	switch c.kind() {
 	case ',':
@@ -93,9 +93,9 @@ func (c *cursor) name() []byte {
 	return name
 }
 
-// member gives the value of the member that the cursor is at, and moves past it. If it is an
-// array and the next quote or brace is the one that ends the object, then the array ends with the
-// last bracket before that. So coordinates need not be looked through bracket by bracket.
+// member gives the value of the member that the cursor is at, and moves past it. An array in the
+// last member, without strings and objects, ends with the last ']' before the object's '}'. So
+// coordinates need not be looked through bracket by bracket.
 func (c *cursor) member() []byte {
 	if c.pos < len(c.data) && c.data[c.pos] == '[' {
 		rest := c.data[c.pos:]
@@ -175,7 +175,7 @@ func present(value []byte) []byte {
 	}
 	var line bytes.Buffer
 	line.Grow(len(value))
-	if json.Compact(&line, value) != nil { // no value that the lexer has passed
+	if json.Compact(&line, value) != nil { // the lexer passes no such value
 		return bytes.Clone(value)
 	}
 	if line.Len() < len(value) {

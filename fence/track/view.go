@@ -19,8 +19,8 @@ type TrackedSet struct {
 	Policy   *Policy         // nil: raw. It is immutable.
 }
 
-// sameFences reports whether a set has the same fences in another view, where it may be read from
-// its stored form.
+// sameFences reports whether a set has the same fences in another view. A snapshot restored from
+// its stored form is another pointer, of the same generation.
 func (t *TrackedSet) sameFences(o *TrackedSet) bool {
 	return t.Snapshot == o.Snapshot || t.Snapshot.Generation() == o.Snapshot.Generation()
 }
@@ -53,7 +53,7 @@ type membership struct {
 	told  uint64 // see visit and shown
 }
 
-// newMembership returns a membership that a rule shows or not, of a visit without an enter event.
+// newMembership returns a membership whose visit has no enter event. shown: a rule tells of it.
 func newMembership(set SetID, ref fence.Ref, since Millis, shown bool) membership {
 	return membership{set: set, ref: ref, since: since}.as(0, shown)
 }

@@ -37,7 +37,7 @@ type delivery struct {
 	log   *slog.Logger
 
 	mu   sync.Mutex // held while an acknowledgement is recorded
-	over bool       // the buffer has another id now, or soon
+	over bool       // the spool gets another id: acknowledgements are of the old one
 }
 
 // run posts records and records acknowledgements until ctx ends. ErrSessionShared means that
@@ -102,7 +102,7 @@ func (d *delivery) note(acked uint64) error {
 	return d.spool.Ack(acked)
 }
 
-// end has no further acknowledgement recorded.
+// end stops the recording of acknowledgements.
 func (d *delivery) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,7 +122,7 @@ func (d *delivery) flush(ctx context.Context) (left uint64) {
 	return last - d.spool.Acked()
 }
 
-// ended returns nil for an error that the end of ctx has caused.
+// ended returns nil if ctx has ended, or if the spool or the client is closed; else err.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, spool.ErrClosed) || errors.Is(err, wire.ErrClosed) {
 		return nil

@@ -56,7 +56,7 @@ func (l *logSink) reopen() {
 	l.Info("File log re-opened")
 }
 
-// configure takes over what a reload changed. The place of the log stays.
+// configure takes over the settings that a reload changed, but not where the log goes.
 func (l *logSink) configure(log Log) {
 	if l.lines == nil {
 		return

@@ -32,8 +32,8 @@ import (
 // connectTimeout bounds the wait for the servers and the log at the start.
 const connectTimeout = 30 * time.Second
 
-// leaveTimeout bounds the time that deliveries under way delay the next leader, twice: see
-// [hooks.Hooks.Drain].
+// leaveTimeout is twice the time for which deliveries under way may delay the next leader: hooks
+// and sinks drain in half of the time that is left.
 const leaveTimeout = 600 * time.Millisecond
 
 // member is this platform as a node of a cluster.
@@ -56,7 +56,7 @@ type member struct {
 }
 
 // joinCluster opens the log of the cluster, if there is one. Its entries go to the journal and the
-// pipeline once the node runs. open opens the journal again, which may be another one by then.
+// pipeline once the node runs. open opens the journal again after a snapshot was put in its place.
 func (p *Platform) joinCluster(ctx context.Context, open func() error) error {
 	c := &p.cfg.Cluster
 	if !c.On() {
@@ -194,7 +194,7 @@ func (p *Platform) drainLeader() func(node string, note func(own string) error) 
 		if m.failed.Err() != nil {
 			return errors.New("the role is given away already")
 		}
-		if err := m.node.HandOver(); err != nil {
+		if err := m.node.CanHandOver(); err != nil {
 			return err
 		}
 		if err := note(own); err != nil {
@@ -266,10 +266,11 @@ func (p *Platform) takeChanged(names []string) {
 }
 
 const (
-	// erasedName is the value of the log with the object whose past was removed last, which each
-	// node does when it comes to it; "" when that is told.
+	// erasedName is the value with the object whose past the leader has removed. Each other node
+	// removes this past when it applies the value. The leader empties the value right after.
 	erasedName = "cluster/erased"
-	// eraseTimeout bounds the wait of a node for its history, until which it applies nothing.
+	// eraseTimeout bounds the wait of a node for its history before it removes a past. Meanwhile
+	// the node applies nothing of the log.
 	eraseTimeout = time.Minute
 )
 
@@ -306,7 +307,7 @@ func (p *Platform) lead() error {
 		return err
 	}
 	p.book.SetDefault(preset) // that of the leader holds
-	p.book.Release()          // a cluster has no files; a platform that was migrated may have had some
+	p.book.Release()          // rules and policies of files become those of the API: a cluster has no files
 	p.pipeline.Lead()
 	if err := p.pipeline.Settle(); err != nil && p.pipeline.Refusing() == "" {
 		return err
@@ -349,7 +350,7 @@ func (p *Platform) asker() busapi.Asker {
 			select {
 			case <-ctx.Done():
 				return nil, true, err
-			case <-time.After(becomingPause): // it says so a moment before it makes changes
+			case <-time.After(becomingPause): // the node leads a moment before its pipeline does
 			}
 		}
 		return nil, false, nil

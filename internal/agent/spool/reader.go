@@ -41,8 +41,8 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Next waits for the next record and returns it. Missing numbers before it have no records. The
-// error is ErrClosed, or that of ctx.
+// Next waits for the next record and returns it. Numbers may be missing before it: their records
+// are gone. The error is ErrClosed, that of ctx, or one of the disk.
 func (r *Reader) Next(ctx context.Context) (Record, error) {
 	for {
 		grown, ok, err := r.locate()
@@ -100,8 +100,8 @@ func (r *Reader) take(number uint64, accepted int64) bool {
 	return true
 }
 
-// locate positions r.records before record r.next, or the first one after it. Without one, ok is
-// false, and grown is closed when there may be one.
+// locate positions r.records before record r.next, or the first one after it. If there is none, ok
+// is false, and grown is closed when records are added or the spool is closed.
 func (r *Reader) locate() (grown <-chan struct{}, ok bool, err error) {
 	s := r.spool
 	s.mu.Lock()
@@ -165,7 +165,7 @@ func (r *Reader) enter(g segment) error {
 	return nil
 }
 
-// read continues in the file up to the end of g.
+// read makes r.records go on at r.at, up to the end of g.
 func (r *Reader) read(g segment) {
 	r.segment = g
 	r.records.from = bufio.NewReaderSize(io.NewSectionReader(r.file, r.at, g.size-r.at), 32<<10)

@@ -28,11 +28,11 @@ type rawFeature struct {
 	} `json:"circle"`
 }
 
-// ReadGeoJSON reads a FeatureCollection, a Feature or a geometry, or several of them one behind the
-// other (RFC 8142 without its separators), and copies the features: ids, properties, and places
-// with their altitudes left out. A document with a coordinate reference system other than WGS 84 is
-// refused by its name. Beyond what sets understand, a GeometryCollection is read, and the geofences
-// of Azure Maps, see azure.
+// ReadGeoJSON reads a FeatureCollection, a Feature or a geometry, or several of them one after the
+// other, without the separators of RFC 8142. It copies the features: ids, properties, and places
+// with their altitudes left out. A document whose crs names another system than WGS 84 is refused.
+// A GeometryCollection is read, which sets refuse, and so are the geofences of Azure Maps: see
+// azure.
 func ReadGeoJSON(in *feature.Input, out feature.Sink) error {
 	data := bytes.TrimPrefix(in.Data, []byte("\xef\xbb\xbf"))
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -168,7 +168,7 @@ func tomtom(data json.RawMessage, g *feature.Geometry) (err error) {
 			corners = append(corners, l...)
 		}
 		if len(g.Areas) > 0 {
-			return nil // all corners
+			return nil // it has all corners
 		}
 		if len(corners) != 2 {
 			return fmt.Errorf("a Rectangle of %d corners, not two", len(corners))

@@ -121,9 +121,9 @@ func Observe(ctx context.Context, conn *nats.Conn, prefix, name string, log *str
 	return s, nil
 }
 
-// HandOver returns why another node cannot take the role of the leader over from this one, which
+// CanHandOver returns why another node cannot take the role of the leader over from this one, which
 // leads; nil: one can.
-func (n *Node) HandOver() error {
+func (n *Node) CanHandOver() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.election.hasFollower() {

@@ -73,24 +73,24 @@ func TestDescriptions(t *testing.T) {
 }
 
 // A leader gives its role away only if another node follows, which would take it.
-func TestHandOver(t *testing.T) {
+func TestCanHandOver(t *testing.T) {
 	n := &Node{id: "me", election: newElection("me")}
 	n.election.hear(Beat{ID: "me", Role: Follower})
-	if err := n.HandOver(); err == nil {
+	if err := n.CanHandOver(); err == nil {
 		t.Error("there is no other node")
 	}
 	n.election.hear(Beat{ID: "other", Role: Starting})
-	if err := n.HandOver(); err == nil {
+	if err := n.CanHandOver(); err == nil {
 		t.Error("the other node has not caught up")
 	}
 	n.election.hear(Beat{ID: "other", Role: Follower})
-	if err := n.HandOver(); err != nil {
+	if err := n.CanHandOver(); err != nil {
 		t.Error(err)
 	}
 	for range deadAfter {
 		n.election.hear(Beat{ID: "me", Role: Follower})
 	}
-	if err := n.HandOver(); err == nil {
+	if err := n.CanHandOver(); err == nil {
 		t.Error("the other node is silent")
 	}
 }

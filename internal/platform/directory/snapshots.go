@@ -42,8 +42,8 @@ type snapshots struct {
 	log *slog.Logger
 }
 
-// origin identifies the source of a snapshot. The file's times are not part of it, because copies
-// and system images keep them with other contents.
+// origin identifies the source of a snapshot. The file's times are not part of it: a copy, or a
+// system image, may have the same times and other contents.
 type origin struct {
 	Path    string
 	Size    int64
@@ -102,7 +102,7 @@ func (s *snapshots) open(f *file, source string, o fence.Options) *content {
 	c, err := s.use(at, f, source, o)
 	if err == nil {
 		now := time.Now()
-		_ = os.Chtimes(at, now, now) // mark as used: see prune
+		_ = os.Chtimes(at, now, now) // the snapshot was used now: see prune
 		return c
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,7 @@ func (s *snapshots) use(at string, f *file, source string, o fence.Options) (*co
 var (
 	// errStale refuses a snapshot of other contents.
 	errStale = errors.New("the file has changed since it was made")
-	// errExpired refuses a snapshot with fences that the file gives no more.
+	// errExpired refuses a snapshot with a fence that has expired: the file is read without it.
 	errExpired = errors.New("a fence has expired since it was made")
 )
 
@@ -175,8 +175,8 @@ func (f *file) fromImage(image []byte, source string, o fence.Options) (*content
 	}, nil
 }
 
-// write writes the snapshot of a set. A set that was changed at run time has none; the next start
-// reads its file.
+// write writes the snapshot of a set. The error is fence.ErrEdited for a set that was changed at
+// run time.
 func (s *snapshots) write(f *file, source string, o fence.Options) (err error) {
 	note, err := json.Marshal(origin{
 		Path: source, Size: f.stamp.Size(), Sum: f.content, Skipped: f.skipped, Omitted: f.omitted,

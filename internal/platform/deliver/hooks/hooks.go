@@ -273,7 +273,7 @@ func (h *Hooks) changed(ctx context.Context, c Change) {
 	}
 }
 
-// Drain ends all deliveries, as [deliver.Follower.Drain] does.
+// Drain ends all deliveries, as [deliver.Follower.Drain] does, in half of the time that is left.
 func (h *Hooks) Drain(ctx context.Context) error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

@@ -18,15 +18,15 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 func (r *Refusal) Unwrap() error { return r.Err }
 
 // Replace puts other settings of the file in the place of the present ones; nil is none. A webhook
-// with equal settings goes on, also with its pause. One whose settings have changed goes on behind
-// what it has delivered, at once. One that is gone ends with its state, which cuts an attempt under
-// way. A new one begins with the events from now on. Webhooks of the API are not touched. Before
-// Begin the settings wait for it.
+// with equal settings goes on, and so does its pause after a failure. One with other settings goes
+// on after the last event that it has delivered, and its pause ends. One that is gone ends with its
+// state, which cuts an attempt under way. A new one begins with the events from now on. Webhooks of
+// the API stay as they are, and an endpoint with the id of one is a *Refusal. Before Begin the
+// settings are kept for it: Begin then replaces webhooks of the API that have the same ids.
 //
-// agreed is called when nothing of the settings is refused, before anything changes. Its error, an
-// endpoint with the id of a webhook of the API, and authorities that cannot be read are each a
-// *Refusal. Another error joins those of the store; the webhooks that it is not about have changed
-// all the same.
+// agreed is called when nothing of the settings is refused, before anything changes. Its error is a
+// *Refusal, and so are authorities that cannot be read. Any other error joins the failures of
+// single webhooks; the rest have changed.
 func (h *Hooks) Replace(s *Settings, agreed func() error) error {
 	if s == nil {
 		s = &Settings{}
