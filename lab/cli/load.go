@@ -36,7 +36,7 @@ type runFlags struct {
 	Duration time.Duration `short:"d" placeholder:"DURATION" help:"Length of the measurement (default 10s, unless -n or --rate says it)."`
 	Count    int64         `name:"requests" short:"n" placeholder:"N" help:"End after so many requests."`
 	Warmup   time.Duration `placeholder:"DURATION" help:"Unmeasured load before the measurement."`
-	Timeout  time.Duration `placeholder:"DURATION" default:"${timeout=30s}" help:"A request without an answer for so long has failed, and its time counts as this (default ${default})."`
+	Timeout  time.Duration `placeholder:"DURATION" default:"${timeout=30s}" help:"A request without an answer for so long has failed, and its time from the send counts as this (default ${default})."`
 	Grace    time.Duration `placeholder:"DURATION" default:"5s" help:"For how long the end waits for answers (default ${default})."`
 	Depth    int           `placeholder:"N" default:"${depth=1}" help:"Requests that may wait on one connection (default ${default})."`
 	PerConn  int64         `placeholder:"N" help:"Replace a connection after so many requests (default never)."`

@@ -134,7 +134,7 @@ type HTTP struct {
 	ACME          string `yaml:"acme"`
 	ACMEEmail     string `yaml:"acme_email"`     // for the authority's notices; "" is none
 	ACMEDirectory string `yaml:"acme_directory"` // https URL of the authority; "" is Let's Encrypt
-	ACMERoot      string `yaml:"acme_root"`      // PEM file that signs the authority's own certificate; "" is the system's
+	ACMERoot      string `yaml:"acme_root"`      // PEM file with the roots to trust for the connection to it; "" is the system's
 
 	// CORSOrigins lists the origins of pages that may read answers, with a key: as
 	// https://example.org, separated by commas.
