@@ -157,7 +157,7 @@ func (d *document) member(name string) error {
 }
 
 func (d *document) crs() error {
-	if name, ok := crsName(d.top.crs); !ok {
+	if name, ok := CRSName(d.top.crs); !ok {
 		return fmt.Errorf("%s: %w %q: coordinates must be longitude and latitude in WGS84 (CRS84, EPSG:4326)",
 			d.lexer.file, ErrCRS, name)
 	}

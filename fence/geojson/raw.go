@@ -190,10 +190,10 @@ func (fr *featureReader) read(raw *rawFeature) (Fence, []Finding, error) {
 		f.Properties = nil
 	}
 	f.Key = f.GivenKey(fr.options.IDProperty)
-	if name, ok := crsName(raw.crs); !ok {
+	if name, ok := CRSName(raw.crs); !ok {
 		return Fence{}, nil, refused(f.Key, CodeCRS, fmt.Sprintf("the feature's coordinate reference system is %q", name), nil)
 	}
-	if name, ok := crsName(raw.area.crs); !ok {
+	if name, ok := CRSName(raw.area.crs); !ok {
 		return Fence{}, nil, refused(f.Key, CodeCRS, fmt.Sprintf("the geometry's coordinate reference system is %q", name), nil)
 	}
 	area, err := fr.geometry(raw, f.Key)
@@ -347,9 +347,9 @@ func keyText(v json.RawMessage) string {
 	return ""
 }
 
-// crsName tells whether a crs member of GeoJSON 2008 means WGS84 with longitude first, as
-// its absence does, and its name.
-func crsName(crs []byte) (name string, ok bool) {
+// CRSName returns the name of a crs member of GeoJSON 2008, which is valid JSON, or nil if there is
+// none. ok reports whether it means WGS84 with longitude first, as nil does.
+func CRSName(crs []byte) (name string, ok bool) {
 	if crs == nil || string(crs) == "null" {
 		return "", true
 	}

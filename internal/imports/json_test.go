@@ -36,6 +36,22 @@ func TestGeoJSON(t *testing.T) {
 		`feature 9 "x": invalid-setting: paddock:metres:`)
 }
 
+// TestGeoJSONCRS holds that a geometry is refused for its own crs too, and that a feature whose crs
+// is WGS 84 is read as one without.
+func TestGeoJSONCRS(t *testing.T) {
+	r := run(t, "crs.json", `{"type":"FeatureCollection","features":[
+{"type":"Feature","id":"g","properties":{},"geometry":{"type":"Polygon","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}},
+{"type":"Feature","id":"n","properties":{},"geometry":{"type":"GeometryCollection","geometries":[{"type":"Polygon","crs":{"type":"name","properties":{"name":"EPSG:2263"}},"coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}]}},
+{"type":"Feature","id":"c","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"circle":{"lon":13.4,"lat":52.5,"radius_m":30}},
+{"type":"Feature","id":"p","crs":{"type":"name","properties":{"name":"EPSG:4326"}},"properties":{"radius":25},"geometry":{"type":"Point","crs":null,"coordinates":[13.4,52.5]}},
+{"type":"Feature","id":"m","crs":{"type":"name","properties":{"name":"EPSG:4326"}},"properties":{},"geometry":{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}]}}
+]}`, imports.Options{})
+	r.want("crs",
+		`{"type":"Feature","id":"p","properties":{"radius":25},"geometry":{"type":"Point","coordinates":[13.4,52.5]}}`,
+		`{"type":"Feature","id":"m","properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`)
+	r.finds("crs.json: GeoJSON, 2 fences, 3 refused", `feature 0 "g": refused: `, `feature 1 "n": refused: `, `"EPSG:2263"`, `feature 2 "c": refused: `)
+}
+
 // TestGeoJSONLines holds that documents one behind the other are read, and that a fault names the
 // document.
 func TestGeoJSONLines(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 )
 
@@ -19,6 +20,7 @@ type object struct {
 	Geometry    json.RawMessage   `json:"geometry"`
 	Properties  json.RawMessage   `json:"properties"`
 	Features    []json.RawMessage `json:"features"`
+	CRS         json.RawMessage   `json:"crs"`
 }
 
 // ParseGeoJSON reads a geometry, a Feature or a FeatureCollection of GeoJSON, the features of which
@@ -32,6 +34,9 @@ func (g *Geometry) parse(data []byte, depth int) (properties json.RawMessage, er
 	var o object
 	if err := json.Unmarshal(data, &o); err != nil {
 		return nil, fmt.Errorf("GeoJSON: %w", err)
+	}
+	if err := CheckNamedCRS(o.CRS); err != nil {
+		return nil, err
 	}
 	if depth > maxCollections {
 		return nil, fmt.Errorf("GeoJSON: collections lie more than %d deep in one another", maxCollections)
@@ -56,6 +61,15 @@ func (g *Geometry) parse(data []byte, depth int) (properties json.RawMessage, er
 		return nil, nil
 	}
 	return nil, g.coordinates(o.Type, o.Coordinates)
+}
+
+// CheckNamedCRS refuses a member crs of GeoJSON 2008 that names another system than WGS 84; nil is
+// no member.
+func CheckNamedCRS(crs json.RawMessage) error {
+	if name, ok := geojson.CRSName(crs); !ok {
+		return OtherCRS(name)
+	}
+	return nil
 }
 
 // coordinates reads those of one geometry.

@@ -30,7 +30,8 @@ type rawFeature struct {
 
 // ReadGeoJSON reads a FeatureCollection, a Feature or a geometry, or several of them one after the
 // other, without the separators of RFC 8142. It copies the features: ids, properties, and places
-// with their altitudes left out. A document whose crs names another system than WGS 84 is refused.
+// with their altitudes left out. A document whose crs names another system than WGS 84 is refused,
+// and so is a feature for its own crs, or for that of a geometry in it.
 // A GeometryCollection is read, which sets refuse, and so are the geofences of Azure Maps: see
 // azure.
 func ReadGeoJSON(in *feature.Input, out feature.Sink) error {
@@ -113,10 +114,8 @@ func readFeature(f *feature.Feature, element json.RawMessage, out feature.Sink) 
 	for name, value := range feature.Members(raw.Properties) {
 		f.Properties.Set(name, feature.Compact(value))
 	}
-	if raw.CRS != nil {
-		if _, _, err := geojson.ParseFeature(element, geojson.ReadOptions{}); err != nil {
-			return err
-		}
+	if err := feature.CheckNamedCRS(raw.CRS); err != nil {
+		return err
 	}
 	if err := raw.place(f); err != nil {
 		return err
