@@ -72,7 +72,8 @@ func (p *Pipeline) beginSeveral(from uint64) {
 	s.from, s.waiting = from, true
 }
 
-// endLoading gives the second fold what the partitions told, if no record did so.
+// endLoading gives the second fold what the partitions told while they were loaded. It precedes the
+// first record that is judged, which would be taken for one that moves all objects otherwise.
 func (p *Pipeline) endLoading() error {
 	s := &p.folding.several
 	if !s.waiting {

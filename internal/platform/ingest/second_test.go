@@ -96,6 +96,10 @@ func (g *gathering) play(steps int) {
 			g.rule()
 		case g.IntN(4) == 0:
 			g.crash()
+		case g.IntN(2) == 0: // the records behind a clean end are applied again after a crash
+			g.stop()
+			g.move()
+			g.crash()
 		}
 		if g.IntN(3) > 0 {
 			g.check()
@@ -324,6 +328,15 @@ func (g *gathering) counted() map[string]bool {
 		}
 	}
 	return holds
+}
+
+// stop goes on with another pipeline after a clean end.
+func (g *gathering) stop() {
+	g.rest()
+	g.p.Close(context.Background())
+	g.book = rulebook.New(track.Policy{})
+	g.p, g.catalog = openWith(g.T, g.config, g.log, nil, g.book)
+	g.p.Start(g.pub)
 }
 
 // crash goes on with another pipeline on a copy of the journal, which is verified.

@@ -401,6 +401,11 @@ func (p *Pipeline) load(q int, c journal.Checkpoint) (next uint64, err error) {
 // replay applies a record again to the partitions that do not have it.
 func (p *Pipeline) replay(number uint64, in *input, next *[subjects.Partitions]uint64) error {
 	s := &p.folding.store
+	if number > p.folding.several.from {
+		if err := p.endLoading(); err != nil {
+			return err
+		}
+	}
 	s.number, s.at = number, in.at
 	r := &record{number: number, at: in.at, stepping: in.stepping}
 	p.clock.atLeast(in.at)
