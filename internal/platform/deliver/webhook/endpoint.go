@@ -207,7 +207,8 @@ func (e *Endpoint) Hides() bool {
 }
 
 // Resolve replaces each [hidden] by the secret of the old endpoint for which it stands: of several
-// the first stands for the first one. old may be nil. It calls fault where there is none.
+// the first stands for the first one. old may be nil. It calls fault where there is none, and for
+// the value of a header that another server would get: it may be a password.
 func (e *Endpoint) Resolve(old *Endpoint, fault func(field string, err error)) {
 	none := errors.New("[hidden] stands for what is there, and nothing is: give it")
 	if old == nil {
@@ -226,8 +227,11 @@ func (e *Endpoint) Resolve(old *Endpoint, fault func(field string, err error)) {
 	}
 	for name, value := range e.Headers {
 		if value == Hidden {
-			if old.Headers[name] == "" {
+			switch {
+			case old.Headers[name] == "":
 				fault("headers."+name, none)
+			case old.URL != "" && origin(e.URL) != origin(old.URL):
+				fault("headers."+name, fmt.Errorf("[hidden] stands for a value that %s gets, and not another server: give it", origin(old.URL)))
 			}
 			e.Headers[name] = old.Headers[name]
 		}
@@ -240,4 +244,13 @@ func (e *Endpoint) Resolve(old *Endpoint, fault func(field string, err error)) {
 		fault("url", none)
 		e.URL = ""
 	}
+}
+
+// origin returns the scheme, host and port of a URL.
+func origin(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
 }

@@ -91,6 +91,17 @@ func TestPatch(t *testing.T) {
 		t.Error("the id was changed")
 	}
 
+	// The value of a header goes to the server that it was given for.
+	for url, faulty := range map[string]int{"https://ops.example/other": 0, "https://OPS.example": 0, "http://ops.example": 1, "https://other.example": 1} {
+		faults = nil
+		if e, err = old.Patch([]byte(`{"url":"` + url + `"}`)); err != nil {
+			t.Fatal(err)
+		}
+		if e.Resolve(old, faults.add); len(faults) != 2*faulty {
+			t.Errorf("%s: %v", url, faults)
+		}
+	}
+
 	// Without a secret that is there, hidden stands for nothing.
 	faults = nil
 	e = parse(t, `{"id":"ops","url":"https://a/[hidden]","secrets":["[hidden]"],"headers":{"A":"[hidden]"}}`)
