@@ -100,9 +100,9 @@ func (s *Selector) match(r *events.Record) bool {
 
 // ofRules judges an event that match has selected by the rules of the selection. An event that
 // names its rule is selected by that name. Enter, exit and cross name none, as several rules may
-// tell of them: they are selected if one of the rules is about such an event of this object and
-// fence now. The condition of such a rule is not judged again, as an event has not all that it
-// needs.
+// tell of them, and neither does the inside event of an object's first position: they are selected
+// if one of the rules, as it is now, is about such an event of this object and fence, and was open.
+// The condition of such a rule is not judged again, as an event has not all that it needs.
 func (s *Selector) ofRules(r *events.Record) bool {
 	if len(s.s.Rules) == 0 {
 		return true
@@ -135,7 +135,9 @@ type ruledEvent struct {
 	} `json:"data"`
 }
 
-var detectOf = map[track.Kind]rule.Detect{track.Enter: rule.Enter, track.Exit: rule.Exit, track.Cross: rule.Cross}
+// detectOf has what the rules of an event that names none ask for. The inside event of an object's
+// first position stands for its enter.
+var detectOf = map[track.Kind]rule.Detect{track.Enter: rule.Enter, track.Inside: rule.Enter, track.Exit: rule.Exit, track.Cross: rule.Cross}
 
 // tells reports whether a rule is about events like this one.
 func tells(l *rule.Rule, r *events.Record, e *ruledEvent) bool {
@@ -147,7 +149,17 @@ func tells(l *rule.Rule, r *events.Record, e *ruledEvent) bool {
 	return ok && !l.Disabled && l.AtLeast == 0 && l.Near == nil && detect.Has(kind) && l.Set == r.Set &&
 		l.Selects(r.Fleet, r.Object) && l.Fences.Select(r.Fence, e.Data.Fence.Properties) &&
 		(r.Kind != track.Cross || l.Direction == rule.AnyDirection || l.Direction.String() == e.Data.Direction) &&
-		(l.Active == nil || l.Active.Open(r.Visit.At.Time()))
+		l.Active.Open(judgedAt(r).Time())
+}
+
+// judgedAt returns when the rules of an event were open. Tracking judges that by the time at which
+// the cause of the event arrived, and not by that of the event, which a device may tell. An exit
+// with which a rule closes comes at the first moment at which the rule is not open any more.
+func judgedAt(r *events.Record) track.Millis {
+	if r.Kind == track.Exit && (r.Visit.Reason == track.Schedule || r.Visit.Reason == track.Expired) {
+		return r.Arrived - 1
+	}
+	return r.Arrived
 }
 
 // String returns the selection in words.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
@@ -73,6 +74,8 @@ func TestSelectionByRules(t *testing.T) {
 		{`{"id":"r","set":"yards","detect":["cross"],"direction":"left"}`, eventOf(track.Cross, `,"direction":"left"`), true},
 		{`{"id":"r","set":"yards","detect":["cross"],"direction":"left"}`, eventOf(track.Cross, `,"direction":"right"`), false},
 		{`{"id":"r","set":"yards","active":{"valid_until":"1960-01-01T00:00:00Z"}}`, eventOf(track.Enter, ""), false},
+		{`{"id":"r","set":"yards","detect":["enter"]}`, eventOf(track.Inside, ""), true},
+		{`{"id":"r","set":"yards","detect":["exit"]}`, eventOf(track.Inside, ""), false},
 	} {
 		s := NewSelector(&Selection{Rules: []string{"r"}}, table(c.rule))
 		if got := s.match(c.event) && s.ofRules(c.event); got != c.want {
@@ -81,6 +84,46 @@ func TestSelectionByRules(t *testing.T) {
 	}
 	if NewSelector(&Selection{Rules: []string{"r"}}, nil).ofRules(eventOf(track.Enter, "")) {
 		t.Error("an event was selected by a rule that is not there")
+	}
+}
+
+// A rule with hours selects the exits with which it closes, and an event of a device's earlier time
+// that came within the hours.
+func TestSelectionByHours(t *testing.T) {
+	r, err := rule.Parse([]byte(`{"id":"r","set":"yards","active":{"week":{"mon-sun":["22:00-05:00"]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := rule.NewTable([]*rule.Rule{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSelector(&Selection{Rules: []string{"r"}}, func() *rule.Table { return rules })
+	at := func(clock string) track.Millis {
+		when, err := time.Parse(time.DateTime, "2026-03-04 "+clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return track.Millis(when.UnixMilli())
+	}
+	for _, c := range []struct {
+		kind        track.Kind
+		reason      track.Reason
+		at, arrived string
+		want        bool
+	}{
+		{track.Enter, track.Schedule, "22:00:00", "22:00:00", true},
+		{track.Exit, track.Schedule, "05:00:00", "05:00:00", true},
+		{track.Exit, track.Expired, "05:00:00", "05:00:00", true},
+		{track.Exit, track.Move, "05:00:00", "05:00:00", false},
+		{track.Exit, track.Move, "21:59:40", "22:00:10", true},
+		{track.Exit, track.Move, "04:59:40", "05:00:10", false},
+	} {
+		e := eventOf(c.kind, "")
+		e.Arrived, e.Visit = at(c.arrived), events.Visit{At: at(c.at), Reason: c.reason}
+		if got := s.ofRules(e); got != c.want {
+			t.Errorf("%v of %s, arrived %s, %v: %v", c.kind, c.at, c.arrived, c.reason, got)
+		}
 	}
 }
 
