@@ -66,7 +66,7 @@ type rulesTestCmd struct {
 
 // Help describes the output.
 func (*rulesTestCmd) Help() string {
-	return `Nothing is running, and nothing is kept: the positions are applied in their order to an empty state, each at its own time. Each event is a line with its time, its kind, its rule, its fence, its object, and its reason unless it is a move. Names are written as in subjects of the bus. Several rules may select an enter, exit or cross, so these have - in place of a rule. The last line is a summary.
+	return `Nothing is running, and nothing is kept: the positions are applied to an empty state, each at its own time. Of one object, a position behind a newer one is late. Each event is a line with its time, its kind, its rule, its fence, its object, and its reason unless it is a move. Names are written as in subjects of the bus. Several rules may select an enter, exit or cross, so these have - in place of a rule. The last line is a summary.
 
 Exit codes: 0 all positions were understood, 1 some were not, each of which is named with its line, or a file cannot be read, 2 usage, or a fault in the rules or in a policy.
 

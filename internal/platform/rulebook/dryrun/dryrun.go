@@ -77,13 +77,15 @@ func checkSpan(positions []track.Position) error {
 	return nil
 }
 
-// Run applies positions in their order, and calls tell for each event. Each position arrives at its
-// own time, so the time ends with the last position, or when that has waited for older ones. An
-// event is valid until tell returns. The error wraps ErrSpan, or is that of ctx.
+// Run applies positions, and calls tell for each event. Each position arrives at its own time, or
+// at that of a newer one of its object that stands before it: so it is late. Run sorts positions by
+// this time. The time ends with the last position, or when that has waited for older ones. An event
+// is valid until tell returns. The error wraps ErrSpan, or is that of ctx.
 func Run(ctx context.Context, view *track.View, positions []track.Position, tell func(*track.Event)) (Count, error) {
 	if err := checkSpan(positions); err != nil {
 		return Count{}, err
 	}
+	arrive(positions)
 	part := fold.NewPartition(track.Options{})
 	r := run{
 		ctx: ctx, shard: part.Shard, part: part, second: fold.NewSecond(), view: view,
@@ -94,7 +96,6 @@ func Run(ctx context.Context, view *track.View, positions []track.Position, tell
 			break
 		}
 		p := &positions[i]
-		p.Arrived = p.Time
 		if i == 0 {
 			r.shard.SetView(view, p.Arrived)
 		}
@@ -102,6 +103,23 @@ func Run(ctx context.Context, view *track.View, positions []track.Position, tell
 	}
 	r.advance(r.shard.Now() + holdOf(view))
 	return r.count, ctx.Err()
+}
+
+// arrive sets when positions arrive, and sorts them by it. A file may have the objects one after the
+// other.
+func arrive(positions []track.Position) {
+	type object struct{ fleet, id string }
+	newest := map[object]track.Millis{}
+	for i := range positions {
+		p := &positions[i]
+		o := object{p.Fleet, p.ID}
+		p.Arrived = p.Time
+		if at, known := newest[o]; known {
+			p.Arrived = max(p.Time, at)
+		}
+		newest[o] = p.Arrived
+	}
+	slices.SortStableFunc(positions, func(a, b track.Position) int { return cmp.Compare(a.Arrived, b.Arrived) })
 }
 
 // holdOf returns for how long a position waits for older ones.

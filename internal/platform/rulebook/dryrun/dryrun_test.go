@@ -105,6 +105,32 @@ fence north.yard 0,0 100,100
 	}
 }
 
+// A file may have the objects one after the other: each position arrives at its own time, or late.
+func TestObjectsOneAfterTheOther(t *testing.T) {
+	r, err := rule.Parse([]byte(`{"id":"a","set":"yards","active":{"week":{"mon-sun":["08:00-08:30"]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := parseHistory(t, r, `policy preset=raw ttl=15m
+fence yard 0,0 1000,1000
+03-12 08:00:00 v 500,500
+03-12 08:10:00 v 1500,500
+03-12 08:05:00 v 500,500
+03-12 08:20:00 v 1500,500
+03-12 09:00:00 v 1500,500
+03-12 08:01:00 w 500,500
+03-12 08:25:00 w 1500,500
+`)
+	var got []byte
+	count, err := dryrun.Run(t.Context(), h.view(), h.positions, func(e *track.Event) { got = dryrun.AppendLine(got, e) })
+	const want = `2026-03-12T08:05:00.000Z exit - yards/yard v
+2026-03-12T08:16:00.000Z exit - yards/yard w ttl
+`
+	if err != nil || string(got) != want || count.Late != 1 || count.Accepted != 6 {
+		t.Errorf("%v, %+v, got\n%swant\n%s", err, count, got, want)
+	}
+}
+
 // Two positions far apart in time would take an hour of schedules for each hour between them. A
 // caller that has gone ends its dry run.
 func TestSpan(t *testing.T) {
