@@ -247,9 +247,17 @@ func TestRemoval(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
+	openVisits := func() (n int) {
+		names, err := m.Names(visiting)
+		ok(t, err)
+		return len(names)
+	}
+	if openVisits() == 0 {
+		t.Error("no visit is open")
+	}
 	ok(t, h.Trim(track.Millis(100*day).Time(), 0, size))
-	if found, _ := objectsAt(t, h, 1000*day, Query{Limit: 10}); len(found) != 0 {
-		t.Errorf("%d objects", len(found))
+	if found, _ := objectsAt(t, h, 1000*day, Query{Limit: 10}); len(found) != 0 || openVisits() != 0 {
+		t.Errorf("%d objects, %d open visits", len(found), openVisits())
 	}
 	fill(400, 401)
 	if found, _ := objectsAt(t, h, 1000*day, Query{Limit: 10}); len(found) != 3 {

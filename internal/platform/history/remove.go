@@ -109,7 +109,8 @@ func sizeFrom(number int64, size func(journal.Span) (uint64, error)) (uint64, er
 // Span returns the names of everything that a history stores.
 func Span() journal.Span { return journal.Span{From: blocks, To: journal.PrefixEnd(visiting)} }
 
-// removeBefore removes everything of earlier days.
+// removeBefore removes everything of earlier days, and the open visits of objects that have no later
+// ones: without an exit, as by a rule that tells of enters alone, a visit would stay for ever.
 func (h *History) removeBefore(first int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,13 +129,26 @@ func (h *History) removeBefore(first int64) error {
 		}
 	}
 	var gone []journal.Span
+	objects := map[string]bool{} // of which nothing is left
 	err := h.j.Values(lastDays, "", func(v journal.Value) error {
 		if last, _, ok := cutNumber(string(v.Bytes)); !ok || last < first {
 			gone = append(gone, journal.Only(v.Name))
 			delete(h.known, v.Name[len(lastDays):])
+			objects[v.Name[len(lastDays):]] = true
 		}
 		return nil
 	})
+	for s := range h.gathered {
+		delete(objects, s.object())
+	}
+	if err == nil && len(objects) > 0 {
+		err = h.j.Values(visiting, "", func(stored journal.Value) error {
+			if v, err := parseVisit(stored); err == nil && dayOf(v.Begin) < first && objects[v.Object.name()] {
+				gone = append(gone, journal.Only(stored.Name))
+			}
+			return nil
+		})
+	}
 	for len(gone) > 0 && err == nil {
 		n := min(len(gone), batchValues)
 		err = h.j.Change(gone[:n])
