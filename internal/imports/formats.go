@@ -55,7 +55,7 @@ func Formats() []string {
 // formatOf returns the format of a file; nil if it has none of them. First bytes that tell a format
 // count more than the extension, unless the format of that tells nothing by its first bytes.
 func formatOf(name string, data []byte) *Format {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = withoutMark(data)
 	ext := strings.ToLower(filepath.Ext(name))
 	var named, found *Format
 	for i := range formats {
@@ -75,6 +75,9 @@ func formatOf(name string, data []byte) *Format {
 	}
 	return found
 }
+
+// withoutMark returns a file without the mark with which some programs begin UTF-8.
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
 // xmlRoot returns a test for XML with a root element.
 func xmlRoot(element string) func([]byte) bool {

@@ -89,3 +89,26 @@ func TestSetsAreBounded(t *testing.T) {
 		t.Errorf("%d files are left", len(left))
 	}
 }
+
+// TestByteOrderMark holds that the mark with which some programs begin UTF-8 is no part of a file.
+func TestByteOrderMark(t *testing.T) {
+	const want = `"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
+	for name, text := range map[string]string{
+		"amazon.json":  `{"Entries":[{"GeofenceId":"a","Geometry":{"Polygon":[[[0,0],[1,0],[1,1],[0,0]]]}}]}`,
+		"a.geojson":    `{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}`,
+		"traccar.json": `[{"id":1,"attributes":{},"name":"Yard","area":"POLYGON ((0 0, 0 1, 1 1, 0 0))"}]`,
+		"a.tile38":     `SET fleet a OBJECT {"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}` + "\n",
+		"a.kml":        kmlDocument(`<Placemark><Polygon><outerBoundaryIs><LinearRing><coordinates>0,0 1,0 1,1 0,0</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>`),
+		"a.csv":        "WKT\n\"POLYGON ((0 0, 1 0, 1 1, 0 0))\"\n",
+	} {
+		r := run(t, name, "\xef\xbb\xbf"+text, imports.Options{})
+		if len(r.Files) != 1 || len(r.Files[0].Sets) != 1 {
+			t.Errorf("%s: %s", name, r)
+			continue
+		}
+		got := r.features(r.Files[0].Sets[0].Set)
+		if !r.Whole() || len(r.Files[0].Findings) != 0 || len(got) != 1 || !strings.HasSuffix(got[0], want) {
+			t.Errorf("%s: %v\n%s", name, got, r)
+		}
+	}
+}

@@ -140,6 +140,7 @@ func (r *run) read(format *Format, in *feature.Input, set string) error {
 	if c.options.Width == 0 {
 		c.options.Width = format.width
 	}
+	in.Data = withoutMark(in.Data)
 	err := format.read(in, c)
 	if err == nil {
 		err = c.finish()

@@ -32,9 +32,8 @@ var (
 // columns that do not tell its place are properties; numbers without leading zeros are such. Texts
 // are UTF-8, or else ISO 8859-1. A point has its radius in metres in a column radius.
 func Read(in *feature.Input, out feature.Sink) error {
-	data := bytes.TrimPrefix(in.Data, []byte("\xef\xbb\xbf"))
-	r := csv.NewReader(bytes.NewReader(data))
-	r.Comma = separator(data)
+	r := csv.NewReader(bytes.NewReader(in.Data))
+	r.Comma = separator(in.Data)
 	r.FieldsPerRecord = -1
 	r.ReuseRecord = true
 	head, err := r.Read()

@@ -35,7 +35,7 @@ type rawFeature struct {
 // A GeometryCollection is read, which sets refuse, and so are the geofences of Azure Maps: see
 // azure.
 func ReadGeoJSON(in *feature.Input, out feature.Sink) error {
-	data := bytes.TrimPrefix(in.Data, []byte("\xef\xbb\xbf"))
+	data := in.Data
 	d := json.NewDecoder(bytes.NewReader(data))
 	var first json.RawMessage
 	if err := d.Decode(&first); err != nil || !d.More() {
