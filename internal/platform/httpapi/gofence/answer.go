@@ -97,7 +97,7 @@ func (h *Handler) search(a *answer, name []byte, at pointquery.Point) (found boo
 	snap := set.Snapshot()
 	a.refs = snap.Append(a.refs[:0], at.Lon, at.Lat)
 	a.text = append(a.text, `,"fences":[`...)
-	rendered := serving.renderings.of(set, snap)
+	rendered := serving.renderings.of(serving.catalog, set, snap)
 	for i, ref := range a.refs {
 		if i > 0 {
 			a.text = append(a.text, ',')

@@ -26,10 +26,10 @@ type setRenderings struct {
 	fences     sync.Map // *fence.Fence -> []byte, never written to again
 }
 
-// of returns the renderings of a snapshot. A request with an older snapshot than the cache gets
-// renderings of its own.
-func (r *renderings) of(set *fence.Set, snap *fence.Snapshot) *setRenderings {
-	s := r.slot(set.Name())
+// of returns the renderings of a snapshot of a catalog's set. A request with an older snapshot than
+// the cache gets renderings of its own.
+func (r *renderings) of(c *fence.Catalog, set *fence.Set, snap *fence.Snapshot) *setRenderings {
+	s := r.slot(c, set.Name())
 	kept := s.Load()
 	switch {
 	case kept != nil && kept.set == set && kept.generation == snap.Generation():
@@ -42,7 +42,8 @@ func (r *renderings) of(set *fence.Set, snap *fence.Snapshot) *setRenderings {
 	return next
 }
 
-func (r *renderings) slot(name string) *slot {
+// slot returns the slot of a name. A new one takes the place of those whose sets are gone.
+func (r *renderings) slot(c *fence.Catalog, name string) *slot {
 	if s := r.load()[name]; s != nil {
 		return s
 	}
@@ -53,6 +54,10 @@ func (r *renderings) slot(name string) *slot {
 		sets = map[string]*slot{}
 	}
 	if sets[name] == nil {
+		maps.DeleteFunc(sets, func(name string, _ *slot) bool {
+			_, there := c.Get(name)
+			return !there
+		})
 		sets[name] = new(slot)
 		r.sets.Store(&sets)
 	}

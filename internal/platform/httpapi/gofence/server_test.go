@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"paddock/fence"
 	"paddock/fence/geojson"
@@ -55,6 +57,40 @@ func TestCPUProfile(t *testing.T) {
 		t.Errorf("%s, %d bytes, %v", r.Status, len(b), err)
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestRemovedSetsAreFreed holds that the texts of a removed set go when another one is searched.
+func TestRemovedSetsAreFreed(t *testing.T) {
+	c := testCatalog(t, fence.DefaultKind)
+	h := gofence.New(c, gofence.Options{})
+	search := func(name string) weak.Pointer[fence.Set] {
+		s, err := fence.NewSet(name, fence.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Add(s); err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/fence/"+name+"/search?lat=1&lon=1", nil))
+		if w.Code != http.StatusOK {
+			t.Fatal(w.Body)
+		}
+		if _, err := c.RemoveIf(s, func(*fence.Snapshot) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return weak.Make(s)
+	}
+	first := search("monday")
+	search("tuesday")
+	for range 100 {
+		if runtime.GC(); first.Value() == nil {
+			runtime.KeepAlive(h)
+			return
+		}
+	}
+	t.Error("the removed set is still in memory")
+	runtime.KeepAlive(h)
 }
 
 var discard = slog.New(slog.DiscardHandler)
