@@ -141,7 +141,7 @@ type API struct {
 	rules   ruleapi.Rules
 	door    *doors.Door // of POST /v1/positions
 
-	making sync.Mutex // held while a set is created
+	making sync.Mutex // held while a set is created or removed, or its policy is changed
 	backup sync.Mutex // held while a backup is written
 
 	mu       sync.Mutex

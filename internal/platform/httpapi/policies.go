@@ -47,9 +47,23 @@ func (a *API) deletePolicy(w http.ResponseWriter, r *http.Request, s *fence.Set)
 
 func (a *API) setPolicy(r *http.Request, action string, s *fence.Set, p *track.Policy) error {
 	return a.audited(r, action, s.Name(), func() error {
-		if err := a.cfg.Book.SetPolicy(s.Name(), p); err != nil {
-			return ruleProblem(err)
+		if err := a.changePolicy(s, p); err != nil {
+			return err
 		}
 		return a.settle()
 	})
+}
+
+// changePolicy changes the policy of a set that is still there: it would be that of the next set of
+// this name.
+func (a *API) changePolicy(s *fence.Set, p *track.Policy) error {
+	a.making.Lock()
+	defer a.making.Unlock()
+	if there, _ := a.cfg.Catalog.Get(s.Name()); there != s {
+		return noSet(s.Name())
+	}
+	if err := a.cfg.Book.SetPolicy(s.Name(), p); err != nil {
+		return ruleProblem(err)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -123,6 +124,44 @@ func TestPolicies(t *testing.T) {
 	tw.expect(tw.put("/v1/sets/far", `{"type":"FeatureCollection","features":[]}`), 201, "")
 	if got := tw.get("/v1/sets/far/policy"); !strings.Contains(string(got.body), `"own":false`) {
 		t.Errorf("the policy of a deleted set is that of the next one: %s", got.body)
+	}
+}
+
+// A policy whose body comes after its set has gone is refused: it would be that of the next set of
+// this name.
+func TestPolicyOfASetThatGoes(t *testing.T) {
+	tw := newTown(t, options{})
+	body, text := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, tw.url+"/v1/sets/far/policy", body)
+	must(t, err)
+	r.Header.Set("Expect", "100-continue") // the body is asked for once the set has been found
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: patience}}
+	defer client.CloseIdleConnections()
+	status := make(chan int, 1)
+	go func() {
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Error(err)
+			status <- 0
+			return
+		}
+		resp.Body.Close()
+		status <- resp.StatusCode
+	}()
+	if _, err := io.WriteString(text, `"ra`); err != nil {
+		t.Fatal(err)
+	}
+	tw.expect(tw.remove("/v1/sets/far"), 204, "")
+	if _, err := io.WriteString(text, `w"`); err != nil {
+		t.Fatal(err)
+	}
+	text.Close()
+	if got := <-status; got != http.StatusNotFound {
+		t.Errorf("status %d", got)
+	}
+	tw.expect(tw.put("/v1/sets/far", `{"type":"FeatureCollection","features":[]}`), 201, "")
+	if got := tw.get("/v1/sets/far/policy"); !strings.Contains(string(got.body), `"own":false`) {
+		t.Errorf("the next set has it: %s", got.body)
 	}
 }
 

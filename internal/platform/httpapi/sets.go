@@ -270,13 +270,9 @@ func (a *API) setGuard(s *fence.Set, given etag.Condition) fence.Guard {
 func (a *API) deleteSet(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
 	var last *fence.Snapshot
 	err := a.audited(r, "set.delete", s.Name(), func() (err error) {
-		if last, err = a.cfg.Catalog.RemoveIf(s, a.setGuard(s, conditionOf(r))); err != nil {
+		if last, err = a.removeSet(s, conditionOf(r)); err != nil {
 			return err
 		}
-		if last == nil { // another request was faster
-			return noSet(s.Name())
-		}
-		a.cfg.Book.Forget(s.Name())
 		return a.settle()
 	})
 	if err != nil {
@@ -285,6 +281,21 @@ func (a *API) deleteSet(w http.ResponseWriter, r *http.Request, s *fence.Set) er
 	tellGeneration(w, last)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// removeSet removes a set and its policy, and returns its last state.
+func (a *API) removeSet(s *fence.Set, given etag.Condition) (*fence.Snapshot, error) {
+	a.making.Lock()
+	defer a.making.Unlock()
+	last, err := a.cfg.Catalog.RemoveIf(s, a.setGuard(s, given))
+	if err != nil {
+		return nil, err
+	}
+	if last == nil { // another request was faster
+		return nil, noSet(s.Name())
+	}
+	a.cfg.Book.Forget(s.Name())
+	return last, nil
 }
 
 // whileStored refuses changes that could not be stored.
