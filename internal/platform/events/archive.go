@@ -1,6 +1,7 @@
 package events
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
@@ -15,6 +16,10 @@ const (
 	// recent is the number of events that a log takes from its journal into memory at the start:
 	// what a page shows first. Older ones are read from the journal.
 	recent = 1000
+	// MaxTail is the number of events in a journal that Tail looks at: a filter may select few.
+	MaxTail = 1_000_000
+	// mostTail is the number of events that it looks at in one walk.
+	mostTail = 1 << 16
 	// epochName is the journal's value that holds the epoch.
 	epochName = "epoch"
 )
@@ -136,6 +141,34 @@ func (r *Reader) older(dst []Record, until uint64) ([]Record, Gap) {
 		r.next = until
 	}
 	return dst, gap
+}
+
+// tailStored looks for n records that the journal holds before a cursor: in spans that double, from
+// the newest to the oldest one.
+func (l *Log) tailStored(ctx context.Context, before uint64, n int, match func(*Record) bool) (uint64, error) {
+	oldest := max(l.journal.OldestEvent(), before-min(before, MaxTail))
+	for to, step := before, uint64(scanLimit); to > oldest; step = min(2*step, mostTail) {
+		from := max(oldest, to-min(to, step))
+		var found []uint64
+		err := l.walk(l.journal, from, func(r *Record) bool {
+			if r.Cursor >= to || ctx.Err() != nil {
+				return false
+			}
+			if match(r) {
+				found = append(found, r.Cursor)
+			}
+			return true
+		}, func(Gap) bool { return true })
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return 0, err
+		}
+		if len(found) >= n {
+			return found[len(found)-n] - 1, nil
+		}
+		n -= len(found)
+		to = from
+	}
+	return oldest - 1, nil
 }
 
 // Since returns the cursor after which the kept events are that arrived at a time or later.

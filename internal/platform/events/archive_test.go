@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -83,6 +84,25 @@ func TestLogOfAJournal(t *testing.T) {
 	records, gap, err := l.Reader(5, Filter{}).Next(context.Background(), make([]Record, 0, 2))
 	if err != nil || gap.Count() > 0 || len(records) != 2 || records[0].Cursor != 6 {
 		t.Errorf("%v, %v, %v", records, gap, err)
+	}
+
+	// The newest events are looked for beyond memory.
+	for _, c := range []struct {
+		n    int
+		f    Filter
+		want uint64
+	}{
+		{50, Filter{}, count - 50}, {51, Filter{}, count - 51}, {1500, Filter{}, count - 1500}, {2 * count, Filter{}, 0},
+		{1000, Filter{Set: "s1"}, count - 2000}, {1, Filter{Object: "17"}, 16}, {2, Filter{Object: "17"}, 0}, {1, Filter{Object: "none"}, 0},
+	} {
+		if got, err := l.Tail(t.Context(), c.n, c.f); err != nil || got != c.want {
+			t.Errorf("last %d of %+v: behind %d, %v, want %d", c.n, c.f, got, err, c.want)
+		}
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if got, err := l.Tail(gone, 60, Filter{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("behind %d, %v", got, err)
 	}
 
 	// Time finds the first event of a piece.

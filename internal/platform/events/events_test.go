@@ -213,8 +213,8 @@ func TestRingGrowsInOrder(t *testing.T) {
 
 func TestTailFindsTheNewestSelected(t *testing.T) {
 	log := NewLog(3000, 1<<30, "e")
-	if got := log.Tail(5, Filter{}); got != 0 {
-		t.Errorf("empty: behind %d", got)
+	if got, err := log.Tail(t.Context(), 5, Filter{}); got != 0 || err != nil {
+		t.Errorf("empty: behind %d, %v", got, err)
 	}
 	for i := range 5000 { // kept: 2001 to 5000, of which every 100th is of b
 		id := "a"
@@ -228,8 +228,8 @@ func TestTailFindsTheNewestSelected(t *testing.T) {
 		object string
 		want   uint64
 	}{{1, "", 4999}, {10, "", 4990}, {9999, "", 2000}, {1, "b", 4900}, {30, "b", 2000}, {99, "b", 2000}, {1, "none", 2000}} {
-		if got := log.Tail(c.n, Filter{Object: c.object}); got != c.want {
-			t.Errorf("last %d of %q: behind %d, want %d", c.n, c.object, got, c.want)
+		if got, err := log.Tail(t.Context(), c.n, Filter{Object: c.object}); got != c.want || err != nil {
+			t.Errorf("last %d of %q: behind %d, want %d, %v", c.n, c.object, got, c.want, err)
 		}
 	}
 }

@@ -101,13 +101,17 @@ func (l *Log) ReaderOf(after uint64, match func(*Record) bool) *Reader {
 	return &Reader{log: l, match: match, next: min(after, math.MaxUint64-1) + 1}
 }
 
-// Tail returns the cursor after which the log keeps the newest n records in memory that f selects,
-// or all of them if there are fewer.
-func (l *Log) Tail(n int, f Filter) uint64 {
+// Tail returns the cursor after which the log keeps the newest n records that f selects, or all of
+// them if there are fewer. In a journal it looks at no more than MaxTail records. The error is that
+// of ctx, or one of the journal.
+func (l *Log) Tail(ctx context.Context, n int, f Filter) (uint64, error) {
 	for at := l.Latest(); ; {
 		var done bool
 		if at, n, done = l.tail(at, n, &f); done {
-			return at
+			if n > 0 && l.journal != nil {
+				return l.tailStored(ctx, at+1, n, f.Match)
+			}
+			return at, nil
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return fail(http.StatusBadRequest, "query: a WebSocket takes no wait=0, and no format but tile38")
 	}
 	f = limitEvents(f, keyring.From(r.Context()))
-	after, err := a.begin(q, r.Header.Get("Last-Event-ID"), wait, f)
+	after, err := a.begin(r.Context(), q, r.Header.Get("Last-Event-ID"), wait, f)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 
 // begin returns the cursor to begin after. The cursor of a browser that reconnects goes before what
 // its address says.
-func (a *API) begin(q url.Values, reconnected string, wait bool, f events.Filter) (uint64, error) {
+func (a *API) begin(ctx context.Context, q url.Values, reconnected string, wait bool, f events.Filter) (uint64, error) {
 	cursor, from, last := q.Get("cursor"), q.Get("from"), q.Get("last")
 	if cursor != "" && from+last != "" || from != "" && last != "" {
 		return 0, fail(http.StatusBadRequest, "query: cursor, from and last each say where to begin: give one of them")
@@ -81,7 +81,7 @@ func (a *API) begin(q url.Values, reconnected string, wait bool, f events.Filter
 	case from != "":
 		return a.startFrom(from)
 	case last != "":
-		return a.startBefore(last, f)
+		return a.startBefore(ctx, last, f)
 	}
 	return a.startAt(cursor, wait)
 }
@@ -109,12 +109,12 @@ func (a *API) startAt(cursor string, wait bool) (uint64, error) {
 }
 
 // startBefore returns the cursor before the last n events.
-func (a *API) startBefore(last string, f events.Filter) (uint64, error) {
+func (a *API) startBefore(ctx context.Context, last string, f events.Filter) (uint64, error) {
 	n, err := count("last", last, maxEvents)
 	if err != nil {
 		return 0, err
 	}
-	return a.cfg.Log.Tail(n, f), nil
+	return a.cfg.Log.Tail(ctx, n, f)
 }
 
 // startFrom returns the cursor before the first event that arrived at a time or later.
