@@ -273,13 +273,13 @@ func (a *API) v1() map[string]handler {
 		"DELETE /v1/rules/{id}":                permit(keyring.RulesWrite, plain(a.deleteRule)),
 		"GET /v1/webhooks":                     permit(keyring.Admin, a.withHooks(a.getWebhooks, "after", "limit")),
 		"GET /v1/webhooks/{id}":                permit(keyring.Admin, a.withHooks(a.getWebhook)),
-		"PUT /v1/webhooks/{id}":                permit(keyring.Admin, a.withHooks(a.putWebhook)),
-		"PATCH /v1/webhooks/{id}":              permit(keyring.Admin, a.withHooks(a.patchWebhook)),
-		"DELETE /v1/webhooks/{id}":             permit(keyring.Admin, a.withHooks(a.deleteWebhook)),
-		"POST /v1/webhooks/{id}/retry":         permit(keyring.Admin, a.withHooks(a.retryWebhook)),
-		"POST /v1/webhooks/{id}/enable":        permit(keyring.Admin, a.withHooks(a.enableWebhook)),
-		"POST /v1/webhooks/{id}/disable":       permit(keyring.Admin, a.withHooks(a.disableWebhook)),
-		"POST /v1/webhooks/{id}/replay":        permit(keyring.Admin, a.withHooks(a.replayWebhook)),
+		"PUT /v1/webhooks/{id}":                permit(keyring.Admin, a.changeHook(putWebhook)),
+		"PATCH /v1/webhooks/{id}":              permit(keyring.Admin, a.changeHook(patchWebhook)),
+		"DELETE /v1/webhooks/{id}":             permit(keyring.Admin, a.changeHook(deleteWebhook)),
+		"POST /v1/webhooks/{id}/retry":         permit(keyring.Admin, a.changeHook(retryWebhook)),
+		"POST /v1/webhooks/{id}/enable":        permit(keyring.Admin, a.changeHook(enableWebhook)),
+		"POST /v1/webhooks/{id}/disable":       permit(keyring.Admin, a.changeHook(disableWebhook)),
+		"POST /v1/webhooks/{id}/replay":        permit(keyring.Admin, a.changeHook(replayWebhook)),
 		"GET /v1/webhooks/{id}/deadletters":    permit(keyring.Admin, a.withHooks(a.getDeadLetters, "after", "limit")),
 		"GET /v1/webhooks/{id}/attempts":       permit(keyring.Admin, a.withHooks(a.getAttempts)),
 		"GET /v1/sinks":                        permit(keyring.Admin, plain(a.getSinks)),
@@ -324,7 +324,7 @@ func (a *API) v1() map[string]handler {
 		"POST /v1/keys/{name}/secret":          permit(keyring.Admin, plain(a.postSecret)),
 		"GET /v1/openapi.json":                 plain(getOpenAPI),
 
-		"POST /v1/webhooks/{id}/deadletters/{cursor}/replay": permit(keyring.Admin, a.withHooks(a.replayDeadLetter)),
+		"POST /v1/webhooks/{id}/deadletters/{cursor}/replay": permit(keyring.Admin, a.changeHook(replayDeadLetter)),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/platform/journal/audit"
 )
 
 // Problem is an error in the form for clients: RFC 9457, application/problem+json.
@@ -49,6 +50,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case ok:
 	case errors.Is(err, ingest.ErrReplica):
 		p = notLeader(err)
+	case errors.Is(err, audit.ErrEntry):
+		p = fail(http.StatusServiceUnavailable, "%v", err)
 	default:
 		p = fail(http.StatusInternalServerError, "%v", err)
 	}

@@ -18,15 +18,37 @@ func (a *API) withHooks(h func(w http.ResponseWriter, r *http.Request, all *hook
 		if a.cfg.Hooks == nil {
 			return fail(http.StatusNotFound, "there are no webhooks here")
 		}
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			return hookProblem(h(w, r, a.cfg.Hooks))
+		return hookProblem(h(w, r, a.cfg.Hooks))
+	}
+}
+
+// hookChange is a change of a webhook by a request with a body. It returns the webhook; nil: it is
+// gone.
+type hookChange func(r *http.Request, all *hooks.Hooks, body []byte) (*hooks.Shown, error)
+
+// changeHook returns the handler of a change. The answer comes when the change's entry in the audit
+// is stored too.
+func (a *API) changeHook(change hookChange) handler {
+	return a.withHooks(func(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
+		body, err := a.ruleBody(w, r)
+		if err != nil {
+			return err
 		}
 		action := "webhook." + strings.ToLower(r.Method)
 		if _, last, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/webhooks/"), "/"); last != "" {
 			action = "webhook." + path.Base(last) // as webhook.enable
 		}
-		return a.audited(r, action, r.PathValue("id"), func() error { return hookProblem(h(w, r, a.cfg.Hooks)) })
-	}
+		var shown *hooks.Shown
+		err = a.audited(r, action, r.PathValue("id"), func() error {
+			shown, err = change(r, all, body)
+			return hookProblem(err)
+		})
+		if err == nil && shown == nil {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return tellWebhook(w, shown, err)
+	})
 }
 
 // hookProblem converts an error about webhooks.
@@ -61,56 +83,38 @@ func (a *API) getWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hook
 }
 
 // putWebhook adds a webhook, or replaces it.
-func (a *API) putWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	body, err := a.ruleBody(w, r)
-	if err != nil {
-		return err
-	}
-	shown, err := all.Put(r.Context(), r.PathValue("id"), body, conditionOf(r))
-	return tellWebhook(w, shown, err)
+func putWebhook(r *http.Request, all *hooks.Hooks, body []byte) (*hooks.Shown, error) {
+	return all.Put(r.Context(), r.PathValue("id"), body, conditionOf(r))
 }
 
 // patchWebhook changes members of a webhook by a merge patch (RFC 7396).
-func (a *API) patchWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	body, err := a.ruleBody(w, r)
-	if err != nil {
-		return err
-	}
-	shown, err := all.Patch(r.Context(), r.PathValue("id"), body, conditionOf(r))
-	return tellWebhook(w, shown, err)
+func patchWebhook(r *http.Request, all *hooks.Hooks, body []byte) (*hooks.Shown, error) {
+	return all.Patch(r.Context(), r.PathValue("id"), body, conditionOf(r))
 }
 
-func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	if err := all.Delete(r.Context(), r.PathValue("id"), conditionOf(r)); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+func deleteWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
+	return nil, all.Delete(r.Context(), r.PathValue("id"), conditionOf(r))
 }
 
-func (a *API) retryWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	shown, err := all.Retry(r.Context(), r.PathValue("id"))
-	return tellWebhook(w, shown, err)
+func retryWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
+	return all.Retry(r.Context(), r.PathValue("id"))
 }
 
-func (a *API) enableWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	shown, err := all.Enable(r.Context(), r.PathValue("id"))
-	return tellWebhook(w, shown, err)
+func enableWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
+	return all.Enable(r.Context(), r.PathValue("id"))
 }
 
-func (a *API) disableWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	shown, err := all.Disable(r.Context(), r.PathValue("id"))
-	return tellWebhook(w, shown, err)
+func disableWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
+	return all.Disable(r.Context(), r.PathValue("id"))
 }
 
 // replayWebhook delivers events again, from a time or a cursor on.
-func (a *API) replayWebhook(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	body, err := a.ruleBody(w, r)
-	if err != nil {
-		return err
-	}
-	shown, err := all.Replay(r.Context(), r.PathValue("id"), body)
-	return tellWebhook(w, shown, err)
+func replayWebhook(r *http.Request, all *hooks.Hooks, body []byte) (*hooks.Shown, error) {
+	return all.Replay(r.Context(), r.PathValue("id"), body)
+}
+
+func replayDeadLetter(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
+	return all.ReplayLetter(r.Context(), r.PathValue("id"), r.PathValue("cursor"))
 }
 
 // getDeadLetters lists the events that a webhook has refused.
@@ -133,11 +137,6 @@ func (a *API) getAttempts(w http.ResponseWriter, r *http.Request, all *hooks.Hoo
 		return err
 	}
 	return writeJSON(w, http.StatusOK, map[string]any{"attempts": list})
-}
-
-func (a *API) replayDeadLetter(w http.ResponseWriter, r *http.Request, all *hooks.Hooks) error {
-	shown, err := all.ReplayLetter(r.Context(), r.PathValue("id"), r.PathValue("cursor"))
-	return tellWebhook(w, shown, err)
 }
 
 // tellWebhook answers with a webhook.

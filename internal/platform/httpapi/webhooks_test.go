@@ -2,12 +2,16 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"paddock/internal/platform/deliver"
 	"paddock/internal/platform/deliver/hooks"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
 )
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -122,4 +126,24 @@ func TestWebhookRequests(t *testing.T) {
 	tw.expect(tw.get("/v1/webhooks/ops/deadletters"), 200, `{"dead_letters":[]}`)
 	tw.problem(tw.get("/v1/webhooks/ops/deadletters?after=x"), 400, `query: after: "x": not a cursor`)
 	tw.problem(tw.get("/v1/webhooks/none/deadletters"), 404, `no webhook "none"; GET /v1/webhooks lists them`)
+}
+
+// unwritable is a store of the audit that takes nothing.
+type unwritable struct{ *journal.Memory }
+
+func (unwritable) Put(...journal.Value) error { return errors.New("the disk is full") }
+
+// An operation whose entry in the audit is not stored is answered once, and not as one that was
+// done.
+func TestWebhookWithoutAudit(t *testing.T) {
+	tw := hookTown(t, nil)
+	tw.expect(tw.put("/v1/webhooks/ops", `{"url":"https://ops.example/hook"}`), 201, "")
+	log, err := audit.Open(unwritable{journal.NewMemory()})
+	must(t, err)
+	tw.api.cfg.Audit = log
+	r := tw.post("/v1/webhooks/ops/retry", "")
+	var problem struct{ Detail string }
+	if err := json.Unmarshal(r.body, &problem); r.status != 503 || err != nil {
+		t.Errorf("%d, %v: %s", r.status, err, r.body)
+	}
 }

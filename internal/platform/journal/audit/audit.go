@@ -124,8 +124,11 @@ func (l *Log) Begin(e Entry) *Pending {
 	return p
 }
 
-// Record makes a change with its entry. An error is that of the change, or of the entry of a change
-// that was made. A nil log has no entries.
+// ErrEntry is wrapped if a change was made, and its entry is not stored.
+var ErrEntry = errors.New("the change is in use, but its entry of the audit is not stored")
+
+// Record makes a change with its entry. An error is that of the change, or wraps ErrEntry. A nil log
+// has no entries.
 func (l *Log) Record(e Entry, change func() error) error {
 	if l == nil {
 		return change()
@@ -133,7 +136,7 @@ func (l *Log) Record(e Entry, change func() error) error {
 	p := l.Begin(e)
 	err := change()
 	if stored := p.End(err); stored != nil && err == nil {
-		return fmt.Errorf("the change is in use, but its entry of the audit is not stored: %w", stored)
+		return fmt.Errorf("%w: %w", ErrEntry, stored)
 	}
 	return err
 }
