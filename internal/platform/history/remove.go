@@ -109,8 +109,8 @@ func sizeFrom(number int64, size func(journal.Span) (uint64, error)) (uint64, er
 // Span returns the names of everything that a history stores.
 func Span() journal.Span { return journal.Span{From: blocks, To: journal.PrefixEnd(visiting)} }
 
-// removeBefore removes everything of earlier days, and the open visits of objects that have no later
-// ones: without an exit, as by a rule that tells of enters alone, a visit would stay for ever.
+// removeBefore removes everything of earlier days, and the open visits of objects that have no
+// later ones: without an exit, as by a rule that tells of enters alone, they would stay for ever.
 func (h *History) removeBefore(first int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -127,8 +127,8 @@ func (l *Log) Begin(e Entry) *Pending {
 // ErrEntry is wrapped if a change was made, and its entry is not stored.
 var ErrEntry = errors.New("the change is in use, but its entry of the audit is not stored")
 
-// Record makes a change with its entry. An error is that of the change, or wraps ErrEntry. A nil log
-// has no entries.
+// Record makes a change with its entry. An error is that of the change, or wraps ErrEntry. A nil
+// log has no entries.
 func (l *Log) Record(e Entry, change func() error) error {
 	if l == nil {
 		return change()

@@ -105,8 +105,8 @@ func Run(ctx context.Context, view *track.View, positions []track.Position, tell
 	return r.count, ctx.Err()
 }
 
-// arrive sets when positions arrive, and sorts them by it. A file may have the objects one after the
-// other.
+// arrive sets when positions arrive, and sorts them by it. A file may have the objects one after
+// the other.
 func arrive(positions []track.Position) {
 	type object struct{ fleet, id string }
 	newest := map[object]track.Millis{}
