@@ -118,9 +118,10 @@ func (s *Shard) leave(o *object, m *membership, at Millis, c cause) {
 	}
 	// A visit that began by this process's clock may end by a device's that is
 	// behind; it does not end before it began.
+	since := o.shownSince(m)
 	s.changes = append(s.changes, change{
 		kind: Exit, reason: reason, set: set, ref: m.ref, fence: f,
-		at: max(at, m.since), since: m.since, visit: m.visit(), member: -1,
+		at: max(at, since), since: since, visit: m.visit(), member: -1,
 	})
 }
 

@@ -8,13 +8,14 @@ import (
 	"paddock/fence/track/rule"
 )
 
-// mark is what an object remembers of one rule and one fence, or of a rule and all fences.
+// mark is what an object remembers of one rule and one fence, or of a rule and all fences. One of
+// the kind Enter is that of all rules: a visit that is shown only since later than it began.
 type mark struct {
 	rule  string
-	kind  Kind // Inside, Outside, Dwell, or ConditionBegin while the condition holds
+	kind  Kind // Inside, Outside, Dwell, Enter, or ConditionBegin while the condition holds
 	set   SetID
 	ref   fence.Ref
-	at    Millis // of Inside and Outside: the last event; of Dwell: the next threshold
+	at    Millis // of Inside and Outside: the last event; of Dwell: the next threshold; of Enter: since when
 	since Millis // of Outside: when it left; of Dwell: the last threshold told, or the entry
 	tried bool   // of Dwell: the threshold has passed while the condition did not hold
 }
@@ -52,6 +53,23 @@ func (o *object) dropMark(m *mark) {
 	o.marks = slices.Delete(o.marks, i, i+1)
 }
 
+// allRules stands for the rules that show a visit.
+var allRules rule.Rule
+
+// showSince remembers that a visit is shown from a time on.
+func (s *Shard) showSince(o *object, m *membership, at Millis) {
+	mk, _ := s.makeMark(o, Enter, &allRules, m.set, m.ref)
+	mk.at = at
+}
+
+// shownSince returns when a visit began, as its enter told it.
+func (o *object) shownSince(m *membership) Millis {
+	if mk := o.mark(Enter, &allRules, m.set, m.ref); mk != nil {
+		return mk.at
+	}
+	return m.since
+}
+
 // forget drops the marks whose visit has ended, or whose rule is no longer open. A condition that
 // holds ends with it.
 func (s *Shard) forget(o *object, c *cause) {
@@ -62,6 +80,8 @@ func (s *Shard) forget(o *object, c *cause) {
 			r = nil
 		}
 		switch {
+		case m.kind == Enter:
+			return member < 0 || !s.members[member].shown()
 		case m.kind == Outside:
 			return r == nil || member >= 0 || s.isBack(&m, r)
 		case r != nil && member >= 0:

@@ -58,7 +58,8 @@ type oracleObject struct {
 type fenceName struct{ set, key string }
 
 type visit struct {
-	since track.Millis
+	since track.Millis // when the object entered
+	begun track.Millis // when its events say that it began: at the entry, or with the hours
 	seq   uint64
 	order [2]int // of the set and of the fence, which orders events of the same time
 	shown bool   // a rule tells of it
@@ -250,7 +251,7 @@ func (o *oracle) exit(obj *oracleObject, f oracleFence, v visit, reason track.Re
 		return nil
 	}
 	name := fenceName{f.set, f.fence.Key}
-	return []happening{{kind: track.Exit, reason: reason, name: name, at: max(at, v.since), since: v.since, visit: v.seq, order: v.order}}
+	return []happening{{kind: track.Exit, reason: reason, name: name, at: max(at, v.begun), since: v.begun, visit: v.seq, order: v.order}}
 }
 
 func (o *oracle) named(name fenceName) oracleFence {
@@ -384,7 +385,7 @@ func (o *oracle) judge(obj *oracleObject, before change0) (all []happening) {
 			} else if there {
 				reason = track.FenceChanged
 			}
-			obj.in[name] = visit{since: o.now, order: orderOf(f), shown: o.shows(obj.id, f, o.now)}
+			obj.in[name] = visit{since: o.now, begun: o.now, order: orderOf(f), shown: o.shows(obj.id, f, o.now)}
 			if obj.in[name].shown && o.tells(obj, f, rule.Enter, o.now) {
 				all = append(all, happening{kind: track.Enter, reason: reason, name: name, at: o.now, since: o.now, order: orderOf(f)})
 			}

@@ -199,7 +199,7 @@ func (o *oracle) change(obj *oracleObject, name fenceName, c *contrary, v visit,
 		delete(obj.in, name)
 		return o.exit(obj, f, v, track.Move, c.crossed, hour)
 	}
-	obj.in[name] = visit{since: c.crossed, order: c.order, shown: o.shows(obj.id, f, hour)}
+	obj.in[name] = visit{since: c.crossed, begun: c.crossed, order: c.order, shown: o.shows(obj.id, f, hour)}
 	if !obj.in[name].shown || !o.tells(obj, f, rule.Enter, hour) {
 		return nil
 	}

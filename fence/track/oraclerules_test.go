@@ -111,7 +111,7 @@ func (o *oracle) reveal(obj *oracleObject, rules *[]oracleRule, before []oracleF
 		h := happening{kind: track.Enter, name: name, at: at, since: at, order: v.order}
 		old, now := o.rulesOf(rules, obj.id, name.set, was), o.rulesOf(o.rules, obj.id, name.set, at)
 		if shows {
-			v.since = at
+			v.begun = at
 			h.reason = reasonOf(shower(now, &f.fence), rules, old, track.RuleAdded, track.Schedule, at)
 			if o.tells(obj, f, rule.Enter, at) {
 				all = append(all, h)
@@ -123,7 +123,7 @@ func (o *oracle) reveal(obj *oracleObject, rules *[]oracleRule, before []oracleF
 					g = b.fence
 				}
 			}
-			h.kind, h.since, h.visit, h.at = track.Exit, v.since, v.seq, max(at, v.since)
+			h.kind, h.since, h.visit, h.at = track.Exit, v.begun, v.seq, max(at, v.begun)
 			h.reason = track.RuleRemoved
 			if r := shower(old, &g); r != nil {
 				h.reason = reasonOf(r, o.rules, now, track.RuleRemoved, track.Schedule, at)

@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 	_ "time/tzdata" // schedules do not depend on the machine's database
@@ -243,6 +244,50 @@ func TestAScheduleOpensBeforeASilence(t *testing.T) {
 	settled(w.shard, nil)
 	expect(t, w.fix(0, 0.5, 0.5), "")
 	expect(t, w.advance(70_000), "dwell a 20s move by r")
+}
+
+// The hours of a rule show a visit and hide it, and have no influence on how long it is: another
+// rule tells of its length as if there were no hours. The enter that the hours tell, and its exit,
+// begin with them.
+func TestHoursDoNotShortenAVisit(t *testing.T) {
+	const hours = 3600
+	for name, between := range map[string]func(*world){"one shard": func(*world) {}, "a new one each time": (*world).move} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, track.Options{}, square("a", 0, 0, 1))
+			w.setRules(`[{"id":"long","set":"s","detect":["dwell"],"dwell":{"after":"48h"}},
+				{"id":"night","set":"s","active":{"zone":"UTC","week":{"mon-sun":["22:00-05:00"]}}}]`)
+			w.shard.SetView(w.view(), 0)
+			settled(w.shard, nil)
+			got := ""
+			take := func(events []track.Event) {
+				for i := range events {
+					e := &events[i]
+					got += fmt.Sprintf(" %s since %v visit %d;", tell(events[i:i+1]), time.Duration(e.Since)*time.Millisecond, e.Visit)
+				}
+			}
+			for hour := 12.0; hour < 73; hour++ {
+				seconds, lon := hour*hours, 0.5
+				if hour == 72 { // at night
+					lon = 1.5
+				}
+				_, events := w.shard.Apply(at("o", seconds, lon, 0.5), nil)
+				take(events)
+				w.shard.Advance(track.Millis((seconds + 1) * 1000))
+				take(settled(w.shard, nil))
+				between(w)
+			}
+			want := " enter a 22h0m0s schedule since 22h0m0s visit 1;" +
+				" exit a 29h0m0s schedule since 22h0m0s visit 1;" +
+				" enter a 46h0m0s schedule since 46h0m0s visit 3;" +
+				" exit a 53h0m0s schedule since 46h0m0s visit 3;" +
+				" dwell a 60h0m0s move by long since 12h0m0s visit 0;" +
+				" enter a 70h0m0s schedule since 70h0m0s visit 6;" +
+				" exit a 72h0m0s move since 70h0m0s visit 6;"
+			if got != want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
 }
 
 // setRules replaces the rules by those of a JSON list.

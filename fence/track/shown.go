@@ -67,7 +67,7 @@ func (s *Shard) reveal(o *object, was *scope, c *cause) {
 		switch shows := x.shows(f); {
 		case m.shown() == shows:
 		case shows:
-			m.since = c.at
+			s.showSince(o, m, c.at)
 			*m = m.as(0, true)
 			if s.tells(o, x, rule.Enter, f) {
 				s.changes = append(s.changes, change{
@@ -77,9 +77,10 @@ func (s *Shard) reveal(o *object, was *scope, c *cause) {
 			}
 		default:
 			if s.tells(o, before, rule.Exit, f) {
+				since := o.shownSince(m)
 				s.changes = append(s.changes, change{
 					kind: Exit, reason: s.closing(m.set, before.shower(f)), set: set, ref: m.ref, fence: f,
-					at: max(c.at, m.since), since: m.since, visit: m.visit(), member: -1,
+					at: max(c.at, since), since: since, visit: m.visit(), member: -1,
 				})
 			}
 			*m = m.as(0, false)
