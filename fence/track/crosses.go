@@ -28,7 +28,7 @@ func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c
 		switch {
 		case f.OnlyCrossed():
 			s.passLine(o, set, x, t, ref, f, c)
-		case t.ignores(o.accuracy()) || !s.tells(o, x, rule.Cross, f):
+		case t.ignores(o.accuracy()) || t.ignores(c.accuracy) || !s.tells(o, x, rule.Cross, f):
 		case s.findMember(set.ID, ref) < 0 && o.isBeside(t, f, c):
 			s.crossArea(o, set, ref, f, c)
 		}

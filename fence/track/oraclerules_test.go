@@ -190,7 +190,7 @@ func (o *oracle) passes(f oracleFence, from, to *track.Position) (first, last tr
 	if fits, known := o.altitudeFits(f, to); !fits || !known {
 		return 0, 0, false
 	}
-	if ignores(o.policyFor(f), to) {
+	if ignores(o.policyFor(f), from) || ignores(o.policyFor(f), to) {
 		return 0, 0, false
 	}
 	margin, _ := marginsOf(o.policyFor(f), to)

@@ -46,7 +46,7 @@ type Policy struct {
 	// AccuracyFactor is the share of the accuracy of a fix that is part of the margin.
 	AccuracyFactor float64
 	// MaxAccuracy is the accuracy in metres beyond which a fix moves the object and says nothing
-	// about its memberships. 0: no limit.
+	// about its memberships. The ways to it and from it pass through no area. 0: no limit.
 	MaxAccuracy float64
 	// EnterAfter and ExitAfter are the durations of the contrary state.
 	EnterAfter, ExitAfter time.Duration

@@ -246,6 +246,25 @@ func TestAScheduleOpensBeforeASilence(t *testing.T) {
 	expect(t, w.advance(70_000), "dwell a 20s move by r")
 }
 
+// A fix beyond max_accuracy is no end of a path through an area: neither the way to it nor the way
+// back from it is one that the object took.
+func TestABadFixIsNoWayThroughAnArea(t *testing.T) {
+	side := 200 * metre
+	w := newWorld(t, track.Options{}, square("a", -side, -side/2, side))
+	w.policy = &track.Policy{MaxAccuracy: 100}
+	w.setRules(`[{"id":"r","set":"s","detect":["cross"]}]`)
+	w.shard.SetView(w.view(), 0)
+	settled(w.shard, nil)
+	w.tale(`
+		0 at 50
+		10 at -500 ±400
+		20 at 60
+		30 at -260 -> cross a 21.875s move
+		40 at 300 ±101
+		50 at -260
+		60 at 60 -> cross a 51.875s move`, w.move)
+}
+
 // The hours of a rule show a visit and hide it, and have no influence on how long it is: another
 // rule tells of its length as if there were no hours. The enter that the hours tell, and its exit,
 // begin with them.

@@ -16,12 +16,13 @@ type cause struct {
 	arrived  Millis // at this process
 	from     geometry.Point
 	fromTime Millis
-	heard    Millis // when the fix before arrived
-	now      Millis // when the fix is taken: one that waited at the end of its wait
-	unseen   bool   // nothing is known of the object's path
-	edited   bool   // the fences changed and not the object, whose view is the one before
-	fix      bool   // there is a new fix
-	trace    *Trace // of the fix
+	accuracy Measure // of the fix before
+	heard    Millis  // when the fix before arrived
+	now      Millis  // when the fix is taken: one that waited at the end of its wait
+	unseen   bool    // nothing is known of the object's path
+	edited   bool    // the fences changed and not the object, whose view is the one before
+	fix      bool    // there is a new fix
+	trace    *Trace  // of the fix
 }
 
 // isFix reports whether the cause is a fix.
