@@ -2,6 +2,7 @@ package track
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"paddock/fence"
@@ -46,7 +47,7 @@ func (s *Shard) detectMember(o *object, set *TrackedSet, r *rule.Rule, member in
 		s.note(Inside, c.reason, set, m.ref, r, c.at, m.since, member)
 	}
 	if r.Detect.Has(rule.DwellTime) {
-		s.dwell(o, set, r, member, o.time, holds, c)
+		s.dwell(o, set, r, member, o.time, holds || s.hasLapsed(r, m), c)
 	}
 	if !r.Detect.Has(rule.Holds) {
 		return
@@ -242,6 +243,11 @@ func (s *Shard) lapse(o *object, until Millis) {
 			s.lapsed = append(s.lapsed, d)
 		}
 	}
+}
+
+// hasLapsed reports whether a visit became long enough for a rule by what the fix before tells.
+func (s *Shard) hasLapsed(r *rule.Rule, m *membership) bool {
+	return slices.ContainsFunc(s.lapsed, func(d dwelling) bool { return d.rule == r && d.set == m.set && d.ref == m.ref })
 }
 
 // tellLapsed adds the events of a visit that was long enough for rules until a fix ended it.

@@ -113,6 +113,7 @@ var mutations = []mutation{
 	{"a dwell is not after the exit", "detect.go", " && d.at <= end {", " {"},
 	{"a dwell before the exit has its condition", "detect.go", "d.at <= until && s.holds(o, d.rule, d.fence)", "d.at <= until"},
 	{"the device's clock counts", "detect.go", "return o.arrived - o.time }", "return 0 }"},
+	{"a dwell between two fixes has the condition of the first", "detect.go", "holds || s.hasLapsed(r, m), c)", "holds, c)"},
 	{"a timer asks once", "detect.go", "mk.at, mk.tried = at, !holds", "mk.at, mk.tried = at, false && holds"},
 	{"a condition begins once", "detect.go", "	case holds && mk == nil:\n", "	case holds:\n"},
 	{"cross needs a path", "crosses.go", "c.unseen || silent ||", "silent ||"},

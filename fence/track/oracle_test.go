@@ -42,6 +42,7 @@ type oracleFence struct {
 type oracleObject struct {
 	id       string
 	marks    map[ruleMark]ruleState
+	met      map[ruleMark]bool // conditions of rules about the length of visits, at the fix before
 	last     track.Position
 	props    json.RawMessage
 	arrived  track.Millis

@@ -157,9 +157,11 @@ func (o *oracle) accept(obj *oracleObject, p *track.Position, now track.Millis, 
 }
 
 // stays returns what time alone would tell of an object's visits, had it come to the end of each:
-// the last event of each rule about its length.
+// the last event of each rule about its length. It notes the rules whose condition held until then:
+// what came between two fixes is told by the first, also if the second does not meet it.
 func (o *oracle) stays(obj *oracleObject) map[fenceName][]func(end track.Millis) []happening {
 	all := map[fenceName][]func(end track.Millis) []happening{}
+	obj.met = map[ruleMark]bool{}
 	for name, v := range obj.in {
 		f := o.named(name)
 		for _, r := range o.rulesOf(o.rules, obj.id, name.set, o.hourOf(obj)) {
@@ -167,6 +169,7 @@ func (o *oracle) stays(obj *oracleObject) map[fenceName][]func(end track.Millis)
 			if !r.Detect.Has(rule.DwellTime) || !r.names(&f.fence) || m.tried || !r.when(obj, &f.fence) {
 				continue
 			}
+			obj.met[ruleMark{r.ID, track.Dwell, name}] = true
 			all[name] = append(all[name], func(end track.Millis) (told []happening) {
 				next := v.since + track.Millis(r.Dwell.After.Milliseconds())
 				if marked {

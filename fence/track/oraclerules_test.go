@@ -227,7 +227,8 @@ func (o *oracle) detectIn(obj *oracleObject, r *oracleRule, f oracleFence, v vis
 		}
 	}
 	if r.Detect.Has(rule.DwellTime) {
-		all = append(all, obj.dwell(r, f, v, t, holds, reason)...)
+		held := holds || obj.met[ruleMark{r.ID, track.Dwell, name}]
+		all = append(all, obj.dwell(r, f, v, t, held, reason)...)
 	}
 	key := ruleMark{r.ID, track.ConditionBegin, name}
 	m, holding := obj.marks[key]

@@ -130,6 +130,16 @@ var ruleTales = []struct{ name, rules, lines string }{
 		60 at -10 speed 9 late 40
 		99 at -10 speed 9 late 1
 		103 at 10 speed 0 late -2.6`},
+	{"dwell between fixes that come together, by the condition at the first", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"45s"},"when":"speed < 1"}]`, `
+		0 at -10 speed 0 late 100
+		44 at -10 speed 0 late 56
+		46 at -10 speed 9 late 54 -> dwell a 45s move by r
+		47 at -10 speed 0 late 53`},
+	{"dwells between fixes that come together", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell"],"dwell":{"after":"20s","every":"5s"},"when":"speed < 1"}]`, `
+		0 at -10 speed 0 late 100
+		32 at -10 speed 9 late 68 -> dwell a 30s move by r
+		36 at -10 speed 9 late 64
+		41 at -10 speed 0 late 59 -> dwell a 40s move by r`},
 	{"the last dwell before an exit", `[{"id":"r","set":"s","fences":["a"],"detect":["dwell","exit"],"dwell":{"after":"20s","every":"5s"}}]`, `
 		0 at -10 late 100
 		32 at -10 late 68 -> dwell a 30s move by r
