@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"paddock/fence"
+	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 	"paddock/fence/track"
 	"paddock/fence/track/rule"
@@ -56,6 +57,64 @@ func benchmarkBuses(b *testing.B, v *track.View, objects int) {
 	b.ReportMetric(float64(total)/float64(b.N), "events/fix")
 	// The time of the processor says more than that of the clock on a machine that is busy.
 	b.ReportMetric(float64(b.N)/(processorTime()-begun).Seconds()/1e6, "M/s-of-one-core")
+}
+
+// BenchmarkOutside moves an object that is outside of the fences of a list, of which it has visited
+// some. A fix takes the same time for each fence, however many there are.
+func BenchmarkOutside(b *testing.B) {
+	for _, fences := range []int{100, 1000, 10_000} {
+		for _, visited := range []int{0, 50} {
+			b.Run(fmt.Sprintf("fences=%d/visited=%d", fences, visited), func(b *testing.B) {
+				shard, place := outsider(b, fences, visited)
+				p := at("o", 1e6, -5, -5)
+				events := make([]track.Event, 0, 16)
+				b.ReportAllocs()
+				b.ResetTimer()
+				for range b.N {
+					p.Time++
+					_, events = shard.Apply(p, events[:0])
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(place)), "ns/fence")
+			})
+		}
+	}
+}
+
+// outsider returns a shard with the object "o", which is outside of listed fences and has been in
+// some of them, and the keys of all.
+func outsider(t testing.TB, fences, visited int) (*track.Shard, []string) {
+	set, err := fence.NewSet("s", fence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := make([]string, fences)
+	load := make([]fence.Fence, fences)
+	for i := range fences {
+		keys[i] = fmt.Sprintf("f%05d", i)
+		load[i] = square(keys[i], float64(i%100), float64(i/100)/2, 0.25)
+	}
+	if _, err := set.Replace(&geojson.Collection{Fences: load}); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := json.Marshal(keys)
+	r, err := rule.Parse(fmt.Appendf(nil, `{"id":"r","set":"s","fences":%s,"detect":["outside"],"outside":{"every":"1000h"}}`, list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := rule.NewTable([]*rule.Rule{r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard := track.NewShard(track.Options{})
+	shard.SetView(&track.View{Sets: []track.TrackedSet{{ID: 1, Name: "s", Snapshot: set.Snapshot()}}, Rules: rules}, 0)
+	settled(shard, nil)
+	_, _ = shard.Apply(at("o", 1, -5, -5), nil)
+	for i := range visited { // in another order than that of the list
+		k := (visited - i) * 7 % fences
+		_, _ = shard.Apply(at("o", float64(2+2*i), float64(k%100)+0.1, float64(k/100)/2+0.1), nil)
+		_, _ = shard.Apply(at("o", float64(3+2*i), -5, -5), nil)
+	}
+	return shard, keys
 }
 
 // processorTime is the time that this process has had a processor.

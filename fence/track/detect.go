@@ -90,33 +90,35 @@ func (s *Shard) repeats(o *object, kind Kind, r *rule.Rule, set SetID, ref fence
 func (s *Shard) detectOutside(o *object, set *TrackedSet, r *rule.Rule, c *cause) {
 	if len(r.Fences.IDs) == 0 {
 		if !s.isInAny(set.ID, r) {
-			s.outside(o, set, noFence, r, c)
+			m, isNew := s.makeMark(o, Outside, r, set.ID, noFence)
+			s.outside(o, set, r, m, isNew, c)
 		}
 		return
 	}
+	w := s.newOutsides(o, set.ID, r)
 	for _, id := range r.Fences.IDs {
 		if ref, ok := set.Snapshot.Lookup(id); ok && s.findMember(set.ID, ref) < 0 {
-			s.outside(o, set, ref, r, c)
+			m, isNew := s.makeOutside(&w, ref)
+			s.outside(o, set, r, m, isNew, c)
 		}
 	}
 }
 
-// outside adds an event of an object that is not in a fence, or in none.
-func (s *Shard) outside(o *object, set *TrackedSet, ref fence.Ref, r *rule.Rule, c *cause) {
-	m, isNew := s.makeMark(o, Outside, r, set.ID, ref)
+// outside adds an event of an object that is not in a fence, or in none, by its mark.
+func (s *Shard) outside(o *object, set *TrackedSet, r *rule.Rule, m *mark, isNew bool, c *cause) {
 	if isNew {
-		m.since, m.at = s.leftAt(set.ID, ref, r, c.at), never
+		m.since, m.at = s.leftAt(set.ID, m.ref, r, c.at), never
 	}
 	var f *fence.Fence
-	if ref != noFence {
-		f = set.Snapshot.Fence(ref)
+	if m.ref != noFence {
+		f = set.Snapshot.Fence(m.ref)
 	}
 	every := Millis(r.Outside.Every.Milliseconds())
 	if m.at != never && o.time-m.at < every || !s.holds(o, r, f) {
 		return
 	}
 	m.at = o.time
-	s.note(Outside, c.reason, set, ref, r, c.at, m.since, -1)
+	s.note(Outside, c.reason, set, m.ref, r, c.at, m.since, -1)
 }
 
 // leftAt returns when the object left a fence by the changes at hand, or the last fence that a

@@ -629,6 +629,21 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	w.expectNoAllocations(at("o", 1, 0.5, 0.5))
 }
 
+// An object that has visited some fences of a list, so that its marks are in another order.
+func TestOutsideDoesNotAllocate(t *testing.T) {
+	shard, _ := outsider(t, 500, 50)
+	p, events := at("o", 1e6, -5, -5), make([]track.Event, 0, 16)
+	// hot: a fix outside of all fences.
+	if n := testing.AllocsPerRun(100, func() {
+		p.Time++
+		if _, out := shard.Apply(p, events[:0]); len(out) > 0 {
+			t.Fatalf("told again: %v", tell(out))
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a fix", n)
+	}
+}
+
 // A vehicle that drives over a border and back leaves nothing on the way.
 func TestPendingChangesDoNotAllocate(t *testing.T) {
 	side := 400 * metre

@@ -48,6 +48,62 @@ func (s *Shard) makeMark(o *object, kind Kind, r *rule.Rule, set SetID, ref fenc
 	return &x.marks[len(x.marks)-1], true
 }
 
+// outsides goes through the marks of a rule and the fences that it lists. Most marks stand in the
+// order of the list, in which they were made, so each is behind the one before. The others are of
+// fences that the object has visited since, and are looked up.
+type outsides struct {
+	o       *object
+	rule    *rule.Rule
+	set     SetID
+	next    int  // index of the mark that is expected
+	indexed bool // Shard.outsides has the places of the marks
+}
+
+func (s *Shard) newOutsides(o *object, set SetID, r *rule.Rule) outsides {
+	w := outsides{o: o, rule: r, set: set}
+	for w.next < len(o.marks) && !w.has(w.next) {
+		w.next++
+	}
+	return w
+}
+
+// has reports whether a mark is one of the rule's.
+func (w *outsides) has(i int) bool {
+	m := &w.o.marks[i]
+	return m.kind == Outside && m.set == w.set && m.rule == w.rule.ID
+}
+
+// makeOutside is makeMark for the next fence of a list.
+func (s *Shard) makeOutside(w *outsides, ref fence.Ref) (m *mark, isNew bool) {
+	at, known := w.next, w.next < len(w.o.marks) && w.o.marks[w.next].ref == ref && w.has(w.next)
+	if !known {
+		s.index(w)
+		if at, known = s.outsides[ref]; !known {
+			x := s.ownRare(w.o)
+			at, x.marks = len(x.marks), append(x.marks, mark{rule: w.rule.ID, kind: Outside, set: w.set, ref: ref})
+			s.outsides[ref] = at
+		}
+	}
+	w.next = at + 1
+	return &w.o.marks[at], !known
+}
+
+// index notes the places of the marks of a rule.
+func (s *Shard) index(w *outsides) {
+	if w.indexed {
+		return
+	}
+	if w.indexed = true; s.outsides == nil {
+		s.outsides = map[fence.Ref]int{}
+	}
+	clear(s.outsides)
+	for i := range w.o.marks {
+		if w.has(i) {
+			s.outsides[w.o.marks[i].ref] = i
+		}
+	}
+}
+
 func (o *object) dropMark(m *mark) {
 	i := slices.IndexFunc(o.marks, func(other mark) bool { return other == *m })
 	o.marks = slices.Delete(o.marks, i, i+1)

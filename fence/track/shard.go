@@ -46,8 +46,9 @@ type Shard struct {
 	pending   []pending
 	changes   []change
 	lapsed    []dwelling
-	scope     *scope // that holds after the call
-	view      *View  // of members after the call
+	outsides  map[fence.Ref]int // places of marks, see makeOutside
+	scope     *scope            // that holds after the call
+	view      *View             // of members after the call
 	crossings []geometry.Crossing
 
 	objectProps, fenceProps rule.Properties
