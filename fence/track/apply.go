@@ -102,7 +102,8 @@ func (s *Shard) admit(o *object, p *Position, until Millis, events []Event) []Ev
 func (s *Shard) accept(o *object, p *Position, c cause, events []Event) (Outcome, []Event) {
 	events = s.renew(o, events)
 	c.at, c.time, c.arrived, c.fix, c.trace = p.Time, p.Time, p.Arrived, true, p.Trace
-	c.from, c.fromTime, c.heard, c.accuracy = o.point, o.time, o.arrived, o.accuracy()
+	c.from, c.fromTime, c.heard = o.point, o.time, o.arrived
+	c.accuracy, c.altitude = o.accuracy(), o.altitude()
 	if o.silent() { // its exits were reported; its way back was not observed
 		o.set(silent, false)
 		c.unseen = true

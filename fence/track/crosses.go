@@ -33,7 +33,7 @@ func (s *Shard) detectCross(o *object, set *TrackedSet, x *setScope, t *terms, c
 			s.crossArea(o, set, ref, f, c)
 		}
 	}
-	s.confirmPassages(o, set, x, t)
+	s.confirmPassages(o, set, x, t, c)
 }
 
 // isBeside reports whether both fixes are outside of a fence, by the margin of the policy.

@@ -99,7 +99,14 @@ func (o *oracle) crossLine(obj *oracleObject, f oracleFence, from *track.Positio
 		}
 	}
 	passage := obj.passages[name]
-	if passage == nil || ignored {
+	if _, said := o.altitudeFits(f, &obj.last); passage == nil || !said {
+		return all
+	}
+	if _, said := o.altitudeFits(f, from); !said && isBack(passage, f.fence.Lines, &obj.last) {
+		delete(obj.passages, name)
+		return all
+	}
+	if ignored {
 		return all
 	}
 	if !margins {
@@ -117,6 +124,16 @@ func (o *oracle) crossLine(obj *oracleObject, f oracleFence, from *track.Positio
 		tell(passage.lineCrossing, &passage.from, &passage.to)
 	}
 	return all
+}
+
+// isBack reports whether an object is on the side of a line that it came from. Fixes in between say
+// nothing of the line, so it is the straight way from the crossing that says so.
+func isBack(p *oraclePassage, lines geometry.MultiLine, now *track.Position) bool {
+	left := p.left
+	for _, c := range lineCrossings(lines, pointOf(&p.to), pointOf(now)) {
+		left = c.left
+	}
+	return left != p.left
 }
 
 // keepsPassage reports whether a change leaves a line, and its rules, as they are for an object.

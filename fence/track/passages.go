@@ -79,8 +79,10 @@ func (s *Shard) pass(o *object, set *TrackedSet, x *setScope, f *fence.Fence, p 
 	})
 }
 
-// confirmPassages tells the passages of a set that the last fix confirms.
-func (s *Shard) confirmPassages(o *object, set *TrackedSet, x *setScope, t *terms) {
+// confirmPassages tells the passages of a set that the last fix confirms. Where a line has a height
+// and the fix has none, a passage waits for the next fix that has one. The way to that one is not
+// known, so it only says on which side of the line the object is.
+func (s *Shard) confirmPassages(o *object, set *TrackedSet, x *setScope, t *terms, c *cause) {
 	if len(o.passages) == 0 {
 		return
 	}
@@ -89,7 +91,12 @@ func (s *Shard) confirmPassages(o *object, set *TrackedSet, x *setScope, t *term
 		p := o.passages[i]
 		if p.set == set.ID {
 			f := set.Snapshot.Fence(p.ref)
-			if own := t.of(f); !own.ignores(o.accuracy()) && p.count(o, f, &own) {
+			own := t.of(f)
+			switch {
+			case o.heightIn(f, &own) == unsaid:
+			case own.heightIn(f, c.altitude) == unsaid && s.isBehind(&p, f, o.point):
+				continue
+			case !own.ignores(o.accuracy()) && p.count(o, f, &own):
 				s.pass(o, set, x, f, &p)
 				continue
 			}
@@ -97,6 +104,13 @@ func (s *Shard) confirmPassages(o *object, set *TrackedSet, x *setScope, t *term
 		kept = append(kept, p)
 	}
 	o.passages = kept
+}
+
+// isBehind reports whether the straight way from a passage to a point goes back over its line.
+func (s *Shard) isBehind(p *passage, f *fence.Fence, at geometry.Point) bool {
+	s.crossings = f.Lines.AppendCrossings(s.crossings[:0], p.path.to, at)
+	n := len(s.crossings)
+	return n > 0 && directionOf(s.crossings[n-1]) != p.direction
 }
 
 // count adds a fix, and reports whether the passage is confirmed.

@@ -130,6 +130,43 @@ var passageTales = []struct{ name, policy, properties, lines string }{
 		1 at -4 up 60
 		2 props {"paddock:floor":40}
 		3 at -20 up 60`},
+	{"a fix without an altitude confirms no crossing", `{"metres":10}`, `{"paddock:floor":50}`, `
+		0 at 4 up 60
+		1 at -4 up 60
+		2 at -20
+		3 at -30
+		4 at -20 up 60 -> cross gate 500ms move to the left`},
+	{"nor without a margin", `{"max_accuracy":50}`, `{"paddock:floor":50}`, `
+		0 at 4 up 60
+		1 at -4 up 60 ±60
+		2 at -20
+		3 at -20 up 60 -> cross gate 500ms move to the left`},
+	{"the next one says on which side the object is", `{"metres":10}`, `{"paddock:floor":50}`, `
+		0 at 4 up 60
+		1 at -4 up 60
+		2 at 20
+		3 at 30 up 60
+		4 at -30 up 60 -> cross gate 3.5s move to the left`},
+	{"on the way back from it too", `{"metres":10}`, `{"paddock:floor":50}`, `
+		0 at 4 up 60
+		1 at -4 up 60
+		2 at -20
+		3 at 30 up 60`},
+	{"and back again", `{"metres":10}`, `{"paddock:floor":50}`, `
+		0 at 4 up 60
+		1 at -4 up 60
+		2 at 20
+		3 at -30 up 60 -> cross gate 500ms move to the left`},
+	{"with an altitude a bad one says it too", `{"metres":10,"max_accuracy":50}`, `{"paddock:floor":50}`, `
+		0 at 4 up 60
+		1 at -4 up 60
+		2 at 20
+		3 at 20 up 60 ±60
+		4 at 30 up 60`},
+	{"altitudes that are not asked for confirm", `{"metres":10,"altitude":"inside"}`, `{"paddock:floor":50}`, `
+		0 at 4
+		1 at -4
+		2 at -20 -> cross gate 500ms move to the left`},
 	{"a crossing before its rule is none", `{"metres":10}`, `{}`, `
 		0 rules [{"id":"r","set":"s","fences":["x"],"detect":["cross"]}]
 		1 at 4
@@ -170,7 +207,8 @@ var passageTales = []struct{ name, policy, properties, lines string }{
 		1 at -4 up 40
 		2 at -20 up 60
 		3 at 4 up 60
-		4 at 20 -> cross gate 2.833s move to the right`},
+		4 at 20
+		5 at 20 up 60 -> cross gate 2.833s move to the right`},
 }
 
 func TestPassageTales(t *testing.T) {

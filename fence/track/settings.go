@@ -49,16 +49,19 @@ const (
 )
 
 // heightIn returns where the object is by its altitude.
-func (o *object) heightIn(f *fence.Fence, t *terms) height {
+func (o *object) heightIn(f *fence.Fence, t *terms) height { return t.heightIn(f, o.altitude()) }
+
+// heightIn returns where an altitude is.
+func (t *terms) heightIn(f *fence.Fence, altitude Measure) height {
 	s := f.Settings()
 	switch {
 	case s == nil || !s.Bounded():
 		return fits
-	case !o.altitude().Known && t.Altitude == AltitudeInside:
+	case !altitude.Known && t.Altitude == AltitudeInside:
 		return fits
-	case !o.altitude().Known:
+	case !altitude.Known:
 		return unsaid
-	case s.Between(float64(o.altitude().Value)):
+	case s.Between(float64(altitude.Value)):
 		return fits
 	}
 	return aloft

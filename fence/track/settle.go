@@ -17,6 +17,7 @@ type cause struct {
 	from     geometry.Point
 	fromTime Millis
 	accuracy Measure // of the fix before
+	altitude Measure // likewise
 	heard    Millis  // when the fix before arrived
 	now      Millis  // when the fix is taken: one that waited at the end of its wait
 	unseen   bool    // nothing is known of the object's path
