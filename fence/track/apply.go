@@ -92,6 +92,9 @@ func (s *Shard) admit(o *object, p *Position, until Millis, events []Event) []Ev
 	}
 	outlier, trusted := s.isOutlier(o, p)
 	if outlier {
+		if s.told != nil {
+			s.told.Outliers++
+		}
 		return events
 	}
 	_, events = s.accept(o, p, cause{reason: Move, unseen: trusted, now: until}, events)

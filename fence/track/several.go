@@ -5,11 +5,12 @@ import (
 	"paddock/fence/track/rule"
 )
 
-// Told is what a shard tells beside its events, for rules about several objects, which no fold of
-// one object carries out. The caller takes it and empties it.
+// Told is what a shard tells beside its events: for rules about several objects, which no fold of
+// one object carries out, and for counters. The caller takes it and empties it.
 type Told struct {
 	Counts    []Count
 	Sightings []Sighting
+	Outliers  int // fixes that had waited, and were dropped then
 }
 
 // Count is a change of the objects that a rule counts in a fence: one that it selects, whose

@@ -78,6 +78,13 @@ func (s *Second) Take(p *Partition) {
 	t.Counts, t.Sightings = emptied(t.Counts), emptied(t.Sightings)
 }
 
+// TakeOutliers returns the number of positions that had waited for older ones, and were dropped as
+// outliers, since the last call.
+func (p *Partition) TakeOutliers() (n int) {
+	n, p.told.Outliers = p.told.Outliers, 0
+	return n
+}
+
 // emptied returns an empty list, with the room of this one unless it is very large.
 func emptied[T any](list []T) []T {
 	if cap(list) > keptTold {

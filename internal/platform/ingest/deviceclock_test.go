@@ -1,13 +1,46 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"paddock/fence"
 	"paddock/fence/track"
 	"paddock/internal/platform/doors"
+	"paddock/internal/platform/rulebook"
+	"paddock/internal/platform/views"
 )
+
+// A position that waits for older ones is accepted, and counted as an outlier too if it is one at
+// the end of its wait.
+func TestOutliersThatHaveWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		catalog := &fence.Catalog{}
+		addSet(t, catalog, "zone", unitSquare("a", 0))
+		book := rulebook.New(track.Policy{Late: track.LateReorder, Reorder: 10 * time.Second, MaxSpeed: 100})
+		p := New(Config{Fences: views.New(catalog, book), Publisher: &published{}})
+		defer p.Close(context.Background())
+		for _, lon := range []float64{0.5, 90, 0.5} {
+			at := track.MillisOf(time.Now())
+			submit(t, p, &Batch{Positions: []track.Position{{Fleet: "f", ID: "v", Lon: lon, Lat: 0.5, Time: at, Arrived: at}}})
+			time.Sleep(time.Second)
+		}
+		counted := func() (accepted, outliers uint64) {
+			return p.Metrics.results[resultAccepted].Load(), p.Metrics.results[resultOutlier].Load()
+		}
+		if accepted, outliers := counted(); accepted != 3 || outliers != 0 {
+			t.Errorf("while they wait: %d accepted, %d outliers", accepted, outliers)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if accepted, outliers := counted(); accepted != 3 || outliers != 1 {
+			t.Errorf("after their wait: %d accepted, %d outliers", accepted, outliers)
+		}
+	})
+}
 
 // TestClocksOfDevices tells the door of positions whose time is far from their arrival, by fleet,
 // whether they are accepted or not.

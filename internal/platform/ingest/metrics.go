@@ -57,7 +57,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	reg.MustRegister(m.events, m.lag)
 	for i, name := range resultNames {
 		reg.MustRegister(counter("paddock_track_updates_total",
-			"Positions by what became of them: late ones are not newer than the last, outliers too far from it, full ones are new objects beyond the limit, rejected ones are bad input, overloaded ones found a full queue, or the end of the process before their turn.",
+			"Positions by what became of them: late ones are not newer than the last, outliers too far from it (a position that waits for older ones counts as accepted, and as an outlier too if it turns out to be one), full ones are new objects beyond the limit, rejected ones are bad input, overloaded ones found a full queue, or the end of the process before their turn.",
 			prometheus.Labels{"result": name}, &m.results[i]))
 	}
 	reg.MustRegister(counter("paddock_track_renamed_total",

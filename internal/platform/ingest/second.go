@@ -41,9 +41,13 @@ type severals struct {
 
 // severally ends a record for the second fold.
 func (p *Pipeline) severally(r *record) {
-	s := &p.folding.several
+	s, outliers := &p.folding.several, 0
 	for _, t := range p.partitions {
 		s.Take(t.Partition)
+		outliers += t.TakeOutliers()
+	}
+	if !p.folding.store.replaying && r.copied == nil { // another node has counted them
+		p.Metrics.results[resultOutlier].Add(uint64(outliers))
 	}
 	round := fold.Round{Number: r.number, At: r.at, View: p.seen.Load()}
 	if r.number <= s.from && p.cfg.Journal != nil {
