@@ -11,7 +11,7 @@ import (
 // entryVersion is the first byte of an entry of the log. It is raised with the form of entries, and
 // with each change of the fold by which the same records have other events or states: nodes of
 // different versions must not apply the same entries.
-const entryVersion = 3
+const entryVersion = 4
 
 // Kinds of steps.
 const (

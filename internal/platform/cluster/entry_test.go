@@ -33,7 +33,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
 	}
-	for _, bad := range []string{"", "\x02", "\x04", "\x03X", "\x03R\x01\xff"} {
+	for _, bad := range []string{"", "\x03", "\x05", "\x04X", "\x04R\x01\xff"} {
 		if _, err := parseSteps([]byte(bad)); !errors.Is(err, errEntry) {
 			t.Errorf("%q: error %v", bad, err)
 		}
