@@ -240,7 +240,7 @@ type Event struct {
 
 	At      Millis // when the boundary was crossed, between the two fixes
 	Time    Millis // of the fix that told; of the change for other reasons
-	Since   Millis // when the object entered; equals At for an enter
+	Since   Millis // when the object entered; of enter and exit: when a rule began to show the visit
 	Arrived Millis // when the input that caused it reached the process
 	Seq     uint64 // counts the object's events from 1; see Shard.Remove
 	Visit   uint64 // Seq of the enter event; 0 if the visit began without one
