@@ -261,7 +261,7 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 	o.FirstKey = func(secret string) { keys <- secret }
 	p := platform.New(o)
 	group := &lifecycle.Group{Logger: log, Timeout: o.Config.Limits.Drain}
-	group.Managed = lifecycle.Managed{Manager: reloads.Manager(), Obstacle: p.Obstacle, Alive: p.Alive, Status: p.Summary}
+	group.Managed = lifecycle.Managed{Manager: reloads.Manager(), Obstacle: p.Obstacle, Alive: p.Alive, Again: startsAgain, Status: p.Summary}
 	p.AddTo(group)
 	if reloads != nil {
 		group.Add(lifecycle.Service{Name: "reloads", Run: reloads.Run})
@@ -293,17 +293,22 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 		}})
 	}
 	err = group.Run(ctx)
-	if !errors.Is(err, cluster.ErrReplaced) && !errors.Is(err, cluster.ErrBehind) {
+	if !startsAgain(err) {
 		return nil, err
 	}
 	if group.Stopped() {
 		return nil, nil // a signal came while this one was drained
 	}
-	// Another node leads: this one starts again, as a follower. If it is behind the log, its start
-	// loads a snapshot.
 	next := p.Taken()
 	next.Drained = errors.Is(err, platform.ErrDrained)
 	return &next, nil
+}
+
+// startsAgain reports whether a node of a cluster starts again in this process after a failure:
+// another node leads, and this one becomes a follower, or it is behind the log, and its start loads
+// a snapshot.
+func startsAgain(failure error) bool {
+	return errors.Is(failure, cluster.ErrReplaced) || errors.Is(failure, cluster.ErrBehind)
 }
 
 // showKey writes the first key, if there is one by now.

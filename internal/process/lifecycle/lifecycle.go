@@ -103,18 +103,31 @@ func (g *Group) Run(ctx context.Context) error {
 		defer signal.Stop(c)
 		g.Signals = c
 	}
+	again := false
+	defer func() {
+		if again && g.Stopped() { // by a signal that came during the drain
+			g.told(g.Managed.Manager.Stopping("stopping"))
+		}
+	}()
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	done := make(chan struct{})
 	defer close(done)
 	watch.Go(func() { g.react(done, stop, force) })
 
+	end := g.bridge()
 	started, err := g.start(stopping, forced, stop)
+	end()
 	if err == nil {
 		g.Logger.Info("ready")
 		watch.Go(func() { g.manage(stopping) })
 		<-stopping.Done()
 		err = cause(stopping)
+	}
+	if again = g.Managed.again(err); again {
+		g.told(g.Managed.Manager.Status("starting again: " + err.Error()))
+		defer g.bridge()()
+		return g.drain(forced, started, err)
 	}
 	reason := "stopping"
 	if err != nil {

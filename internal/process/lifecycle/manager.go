@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"paddock/internal/process/notify"
@@ -18,6 +19,9 @@ type Managed struct {
 	// Alive returns once the group's work goes on, and ctx's error if it does not until ctx ends.
 	// The watchdog of the manager is restarted after that alone. Nil: the group counts as alive.
 	Alive func(ctx context.Context) error
+	// Again reports whether, after a failure, the process goes on with another group. The manager
+	// learns of no end then, unless a signal comes meanwhile. Nil: the process ends.
+	Again func(failure error) bool
 	// Status returns a short sentence about the running group. Nil: "ready".
 	Status func() string
 }
@@ -27,6 +31,10 @@ func (m *Managed) status() string {
 		return "ready"
 	}
 	return m.Status()
+}
+
+func (m *Managed) again(failure error) bool {
+	return failure != nil && m.Again != nil && m.Again(failure)
 }
 
 // told logs a message that did not arrive. Nothing else depends on it in this process. After the
@@ -50,6 +58,9 @@ func (g *Group) manage(ctx context.Context) {
 	if g.Managed.Manager == nil {
 		return
 	}
+	var watchdog sync.WaitGroup
+	defer watchdog.Wait()
+	watchdog.Go(func() { g.watchdog(ctx) }) // before Ready too: the manager knows the group before this one as ready
 	if g.Managed.Obstacle != nil {
 		told := ""
 		for reason := g.Managed.Obstacle(); reason != ""; reason = g.Managed.Obstacle() {
@@ -65,7 +76,25 @@ func (g *Group) manage(ctx context.Context) {
 		}
 	}
 	g.told(g.Managed.Manager.Ready(g.Managed.status()))
-	g.watchdog(ctx)
+}
+
+// bridge restarts the manager's watchdog until end is called: while a group that starts again is
+// drained, and while the next one starts, which may take long. The watchdog of a process that has
+// not been ready yet does not run.
+func (g *Group) bridge() (end func()) {
+	interval := g.Managed.Manager.Watchdog() / 2
+	if interval <= 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var beating sync.WaitGroup
+	beating.Go(func() {
+		for ctx.Err() == nil {
+			g.told(g.Managed.Manager.Alive(""))
+			_ = Sleep(ctx, interval) // an error is the end
+		}
+	})
+	return func() { cancel(); beating.Wait() }
 }
 
 // watchdog restarts the manager's watchdog at half of its time, as long as the group is alive. It

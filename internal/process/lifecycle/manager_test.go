@@ -143,6 +143,79 @@ func TestManagerLearnsTheFailure(t *testing.T) {
 	}
 }
 
+// errAgain is a failure after which another group runs in the same process.
+var errAgain = errors.New("another dog leads")
+
+// again makes the manager's part of a group that may start again.
+func (s *serviceManager) again() Managed {
+	return Managed{Manager: s.Manager, Again: func(err error) bool { return errors.Is(err, errAgain) }}
+}
+
+// The manager learns of no end while the process goes on with another group, and is told that the
+// process is alive at any time: during the drain, during the next start, and before that is ready.
+func TestManagerOfAGroupThatStartsAgain(t *testing.T) {
+	s := newManager(t, "20000")
+	fails := make(chan error, 1)
+	var read []string
+	alive := func() {
+		for range 3 {
+			read = append(read, s.await("WATCHDOG=1")...)
+		}
+	}
+	r := launchGroup(&Group{Managed: s.again()}, Service{
+		Name:  "a",
+		Run:   func(context.Context) error { return <-fails },
+		Drain: func(context.Context) error { alive(); return nil },
+	})
+	s.await("READY=1")
+	fails <- errAgain
+	if err := <-r.result; !errors.Is(err, errAgain) {
+		t.Error(err)
+	}
+	var obstacle atomic.Value
+	obstacle.Store("no dog leads")
+	next := s.again()
+	next.Obstacle = func() string { return obstacle.Load().(string) }
+	started := make(chan struct{})
+	r = launchGroup(&Group{Managed: next}, Service{Name: "a", Start: func(context.Context) error { alive(); close(started); return nil }})
+	<-started
+	read = append(read, s.await("STATUS=not ready: no dog leads")...)
+	alive()
+	obstacle.Store("")
+	read = append(read, s.await("READY=1")...)
+	if all := strings.Join(read, "\n"); strings.Contains(all, "STOPPING=1") || !strings.Contains(all, "STATUS=starting again: a: another dog leads") {
+		t.Errorf("%q", read)
+	}
+	r.signals <- syscall.SIGTERM
+	s.await("STOPPING=1")
+	if err := <-r.result; err != nil {
+		t.Error(err)
+	}
+}
+
+// A signal while a group is drained to start again ends the process, and so does another failure.
+func TestManagerOfAGroupThatStartsNoMore(t *testing.T) {
+	s := newManager(t, "")
+	fails := make(chan error, 1)
+	var r running
+	r = launchGroup(&Group{Managed: s.again()}, Service{
+		Name:  "a",
+		Run:   func(context.Context) error { return <-fails },
+		Drain: func(context.Context) error { r.signals <- syscall.SIGTERM; return nil },
+	})
+	fails <- errAgain
+	s.await("STOPPING=1")
+	if err := <-r.result; !errors.Is(err, errAgain) {
+		t.Error(err)
+	}
+	s = newManager(t, "")
+	r = launchGroup(&Group{Managed: s.again()}, Service{Name: "a", Run: func(context.Context) error { return errors.New("no dog is left") }})
+	s.await("STOPPING=1")
+	if err := <-r.result; err == nil {
+		t.Error("no error")
+	}
+}
+
 // Answers counts a call that returns late as a sign of life, and makes no second one beside it.
 func TestAnswers(t *testing.T) {
 	calls, release := 0, make(chan struct{})

@@ -115,10 +115,14 @@ func (m *Manager) Status(status string) error {
 	return m.tell(starting, starting, statusLine(status))
 }
 
-// Alive restarts the manager's watchdog, and shows a sentence to the operator. Before Ready and
-// after Stopping it does nothing.
+// Alive restarts the manager's watchdog, and shows a sentence to the operator; "": the one that is
+// shown stays. Before Ready and after Stopping it does nothing.
 func (m *Manager) Alive(status string) error {
-	return m.tell(ready, ready, "WATCHDOG=1", statusLine(status))
+	lines := []string{"WATCHDOG=1"}
+	if status != "" {
+		lines = append(lines, statusLine(status))
+	}
+	return m.tell(ready, ready, lines...)
 }
 
 // statusLine returns the line of a status, on one line and of at most maxStatus bytes.
