@@ -1,11 +1,35 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 )
+
+// A first start that fails behind the key, as another process has its port, prints the key all the
+// same: it is stored by then, and the next start has no other one.
+func TestKeyOfAFirstStartThatFails(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	data := t.TempDir()
+	ports := []string{"--data", data, "--bus-listen", "127.0.0.1:0", "--wire-listen", "127.0.0.1:0"}
+	code, stdout, stderr := outcomeOf(t, append([]string{"up", "--listen", taken.Addr().String()}, ports...)...)
+	key := regexp.MustCompile(`^Key: +(pdk_\S+) .*\n$`).FindStringSubmatch(stdout)
+	if code != exitFailure || key == nil {
+		t.Fatalf("code %d: %s%s", code, stdout, stderr)
+	}
+	p := startUp(t, append([]string{"up", "--listen", "127.0.0.1:0"}, ports...)...)
+	if code, stdout, stderr := outcomeOf(t, "keys", "ls", "--server", p.url, "--token", key[1]); code != 0 || strings.Count(stdout, "administrator") != 1 {
+		t.Errorf("code %d: %s%s", code, stdout, stderr)
+	}
+	p.terminate(t)
+}
 
 // The first start prints an administrator's key once. Keys are made, listed, changed and revoked by
 // the command line, and each change is in the audit.

@@ -293,6 +293,7 @@ func serve(ctx context.Context, c *console, o platform.Options, reloads *lifecyc
 		}})
 	}
 	err = group.Run(ctx)
+	showKey(c.Stdout, keys) // it is stored, and no other start shows it, however this one has ended
 	if !startsAgain(err) {
 		return nil, err
 	}
