@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"time"
 
 	"paddock/internal/platform/cluster"
@@ -145,16 +146,23 @@ func (p *Platform) refuseBase(ctx context.Context) error {
 	return nil
 }
 
-// loadSnapshot puts the state of a snapshot in the place of the journal, which no process has open.
-// If the process ends before that is done, the journal is as it was.
+// loadSnapshot puts the state of a snapshot in the place of the journal, which no process has open,
+// and which no other one can open meanwhile. If the process ends before that is done, the journal
+// is as it was.
 func (p *Platform) loadSnapshot(ctx context.Context, s streamlog.Snapshot) (err error) {
 	begun, dir := time.Now(), p.cfg.Data.Dir
-	p.log.Info("the state of the cluster is loaded", "snapshot", s.ID, "of", s.Time, "node", s.Node, "sequence", s.Sequence, "bytes", config.Size(s.Bytes))
-	work, err := os.MkdirTemp(dir, unfinishedPrefix)
+	hold, err := journal.Hold(JournalDir(dir))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	release := sync.OnceValue(hold)
+	defer func() { err = errors.Join(err, release()) }()
+	p.log.Info("the state of the cluster is loaded", "snapshot", s.ID, "of", s.Time, "node", s.Node, "sequence", s.Sequence, "bytes", config.Size(s.Bytes))
+	work, end, err := workDir(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	in := &loading{Reader: p.member.log.OpenSnapshot(ctx, s), s: &s, log: p.log, told: begun}
 	check := func(j *journal.Disk) error {
 		id, err := attached(j)
@@ -179,6 +187,11 @@ func (p *Platform) loadSnapshot(ctx context.Context, s streamlog.Snapshot) (err 
 	}
 	if err != nil {
 		return err
+	}
+	if runtime.GOOS == "windows" { // where no directory with an open file is moved
+		if err := release(); err != nil {
+			return err
+		}
 	}
 	if err := exchange(dir, JournalDir(work), filepath.Join(work, "before")); err != nil {
 		return err
