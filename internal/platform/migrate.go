@@ -73,11 +73,15 @@ func (p *Platform) refuseNode() error {
 	return err
 }
 
+// migrateNode is the node that the snapshots of Migrate name.
+const migrateNode = "paddock migrate"
+
 // Migrate stores the state of a stopped platform as the first snapshot of a cluster that has no
 // state. dir does not change. version is that of this program. progress gets the bytes that are
-// stored.
+// stored. After an error it can be called again.
 func Migrate(ctx context.Context, dir string, log *streamlog.Log, version string, progress io.Writer) (s streamlog.Snapshot, err error) {
-	if err := stateless(ctx, log); err != nil {
+	left, err := stateless(ctx, log)
+	if err != nil {
 		return s, err
 	}
 	err = withCopy(dir, dir, func(work string) error {
@@ -91,7 +95,12 @@ func Migrate(ctx context.Context, dir string, log *streamlog.Log, version string
 		}); err != nil {
 			return err
 		}
-		s = streamlog.Snapshot{Sequence: streamlog.BaseSequence, Node: "paddock migrate", Version: version, Time: time.Now().UTC()}
+		for _, old := range left { // of a state that dir may have had then
+			if err := log.RemoveSnapshot(ctx, old); err != nil {
+				return err
+			}
+		}
+		s = streamlog.Snapshot{Sequence: streamlog.BaseSequence, Node: migrateNode, Version: version, Time: time.Now().UTC()}
 		s, err = log.SaveSnapshot(ctx, s, func(w io.Writer) error {
 			return writeBackup(ctx, io.MultiWriter(w, progress), JournalDir(work), secretsDir(dir))
 		})
@@ -100,28 +109,47 @@ func Migrate(ctx context.Context, dir string, log *streamlog.Log, version string
 	if err != nil {
 		return s, err
 	}
-	if err := log.Begin(ctx); errors.Is(err, streamlog.ErrReplaced) {
-		return s, errors.Join(errors.New("a node of the cluster was started meanwhile: stop all of them, make another cluster, and try again"), log.RemoveSnapshot(ctx, s))
-	} else if err != nil {
-		return s, err
+	if err := log.Begin(ctx); err != nil {
+		return s, begun(ctx, log, s, err)
 	}
 	return s, nil
 }
 
-// stateless refuses a log that has a state.
-func stateless(ctx context.Context, log *streamlog.Log) error {
+// begun returns nil if the log goes on from a snapshot, although Begin has failed: its answer may
+// be lost, or that of an earlier call. If it is not known, the snapshot stays, as the servers may
+// still store what they were sent: without a snapshot such a log would be of no use.
+func begun(ctx context.Context, log *streamlog.Log, s streamlog.Snapshot, failure error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+	defer cancel()
+	on, err := log.OnSnapshot(ctx)
+	if err == nil && on {
+		return nil
+	}
+	if errors.Is(failure, streamlog.ErrReplaced) && err == nil {
+		return errors.Join(errors.New("a node of the cluster was started meanwhile: stop all of them, make another cluster, and try again"), log.RemoveSnapshot(ctx, s))
+	}
+	return fmt.Errorf("it is not known whether the cluster has the state: once its servers answer, give the command again, before a node is started: %w", errors.Join(failure, err))
+}
+
+// stateless refuses a log that has a state. It returns the snapshot of a migration that has failed,
+// if there is one.
+func stateless(ctx context.Context, log *streamlog.Log) (left []streamlog.Snapshot, err error) {
 	b, err := log.Bounds(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	kept, err := log.Snapshots(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if b.Last > 0 || len(kept) > 0 {
-		return fmt.Errorf("the cluster has a state: the stream %s has had %d messages, and there are %d snapshots: make a cluster of another name with paddock cluster init", log.Stream, b.Last, len(kept))
+	migrated := len(kept) == 1 && kept[0].Node == migrateNode && kept[0].Sequence == streamlog.BaseSequence
+	switch {
+	case b.Last == 0 && (len(kept) == 0 || migrated):
+		return kept, nil
+	case b.Last == streamlog.BaseSequence && migrated:
+		return nil, fmt.Errorf("the cluster has a state, which a migration has stored at %s, and no node was started yet: start the nodes with it, or, for another state, make a cluster of another name with paddock cluster init", kept[0].Time.Format(time.RFC3339))
 	}
-	return nil
+	return nil, fmt.Errorf("the cluster has a state: the stream %s has had %d messages, and there are %d snapshots: make a cluster of another name with paddock cluster init", log.Stream, b.Last, len(kept))
 }
 
 // Detach copies the data directory of a stopped node to another directory, for a platform on its

@@ -29,6 +29,7 @@ import (
 // reports that the sender gets no answer.
 type streams struct {
 	log          *streamlog.Log // of one node
+	connect      func() *nats.Conn
 	cluster      streamlog.Config
 	before, lost func(subject string) bool
 
@@ -47,7 +48,8 @@ func newStreams(t *testing.T) *streams {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
-	connect := func() *nats.Conn {
+	s := &streams{cluster: LogOf(&config.Default().Cluster), before: func(string) bool { return true }, lost: func(string) bool { return false }, last: map[string]uint64{}}
+	s.connect = func() *nats.Conn {
 		nc, err := nats.Connect("nats://" + server.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -55,10 +57,8 @@ func newStreams(t *testing.T) *streams {
 		t.Cleanup(nc.Close)
 		return nc
 	}
-	never := func(string) bool { return false }
-	s := &streams{cluster: LogOf(&config.Default().Cluster), before: func(string) bool { return true }, lost: never, last: map[string]uint64{}}
 	s.msgs = map[string]map[uint64]*nats.Msg{s.cluster.Stream: {}, s.cluster.Stream + streamlog.SnapshotsSuffix: {}}
-	nc := connect()
+	nc := s.connect()
 	for stream, subject := range map[string]string{s.cluster.Stream: s.cluster.Subject, s.cluster.Stream + streamlog.SnapshotsSuffix: s.cluster.Snapshots + ".>"} {
 		s.serve(t, nc, subject, func(m *nats.Msg) any { return s.add(stream, m) })
 	}
@@ -71,7 +71,7 @@ func newStreams(t *testing.T) *streams {
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if s.log, err = streamlog.Open(t.Context(), connect(), s.cluster); err != nil {
+	if s.log, err = streamlog.Open(t.Context(), s.connect(), s.cluster); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -239,5 +239,68 @@ func TestNoOtherProcessWhileASnapshotIsLoaded(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(cfg.Data.Dir, unfinishedPrefix+"*")); len(left) > 0 {
 		t.Errorf("%q are left", left)
+	}
+}
+
+// A state is that of the cluster also if the answer to the last message is lost. If the servers
+// have not stored it, that is told, and another call stores the state of the directory by then.
+func TestMigrateWithoutAnAnswer(t *testing.T) {
+	for _, stored := range []bool{true, false} {
+		s := newStreams(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		begins := func(subject string) bool {
+			if subject == s.cluster.Subject {
+				cancel() // as the time is over
+				return true
+			}
+			return false
+		}
+		if s.lost = begins; !stored {
+			s.before = func(subject string) bool { return !begins(subject) }
+		}
+		dir := stoppedDir(t)
+		_, err := Migrate(ctx, dir, s.log, "v1", io.Discard)
+		if stored != (err == nil) || err != nil && !strings.Contains(err.Error(), "give the command again") {
+			t.Errorf("stored: %v: %v", stored, err)
+		}
+		s.before, s.lost = func(string) bool { return true }, func(string) bool { return false }
+		if !stored {
+			first, _ := s.log.Snapshots(t.Context())
+			again, err := Migrate(t.Context(), dir, s.log, "v1", io.Discard)
+			if err != nil || len(first) != 1 || first[0].ID == again.ID {
+				t.Errorf("again: %v, behind %d snapshots", err, len(first))
+			}
+		}
+		if snapshots, last := s.state(t); snapshots != 1 || last != streamlog.BaseSequence {
+			t.Errorf("%d snapshots, and %d messages of the log", snapshots, last)
+		}
+		if _, err := Migrate(t.Context(), dir, s.log, "v1", io.Discard); err == nil || !strings.Contains(err.Error(), "start the nodes with it") {
+			t.Errorf("a third call: %v", err)
+		}
+	}
+}
+
+type writer func([]byte) error
+
+func (w writer) Write(b []byte) (int, error) { return len(b), w(b) }
+
+// A cluster whose first node begins during a migration keeps no snapshot of it.
+func TestMigrateBesideANode(t *testing.T) {
+	s := newStreams(t)
+	node, err := streamlog.Open(t.Context(), s.connect(), s.cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := sync.OnceValue(func() error {
+		_, err := node.Claim(t.Context(), "a")
+		return err
+	})
+	_, err = Migrate(t.Context(), stoppedDir(t), s.log, "v1", writer(func([]byte) error { return claims() }))
+	if err == nil || !strings.Contains(err.Error(), "a node of the cluster was started meanwhile") {
+		t.Error(err)
+	}
+	if snapshots, last := s.state(t); snapshots != 0 || last != 1 {
+		t.Errorf("%d snapshots, and %d messages of the log", snapshots, last)
 	}
 }
