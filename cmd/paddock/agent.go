@@ -42,6 +42,7 @@ func (a *agentCmd) Run(ctx context.Context, c *console) error {
 		return errors.Join(err, agent.Close())
 	}
 	group := &lifecycle.Group{Logger: log, Managed: lifecycle.Managed{Manager: manager, Alive: lifecycle.Answers(func() { agent.Summary() }), Status: agent.Summary}}
+	group.Add(lifecycle.NoReloads(log))
 	agent.AddTo(group)
 	group.Add(lifecycle.Service{Name: "greeting", Start: func(context.Context) error { return greetAgent(c, agent) }})
 	return errors.Join(group.Run(ctx), agent.Close())

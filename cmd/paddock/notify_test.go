@@ -122,6 +122,46 @@ func TestServicesTellTheManager(t *testing.T) {
 	}
 }
 
+// A service that reads its file at the start alone goes on after SIGHUP, and says what is missing:
+// the signal's default action would end it in a way that systemd takes for a good end.
+func TestHangupWithoutAReload(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		args []string
+	}{
+		"agent":  {"connect: {server: '127.0.0.1:1', plaintext: true}\nbuffer: {dir: spool}\nhttp: {listen: ''}\n", []string{"agent", "-c"}},
+		"tunnel": {"tunnel:\n  connect: {server: '127.0.0.1:1', key: client.key}\n  tunnels: {web: {proto: http, addr: 8080, host: app.example}}\n", []string{"tunnel", "start", "-c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "settings.yaml")
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := daemon(t, append(c.args, file)...)
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			startOf(t, cmd)
+			p := &httpProcess{Cmd: cmd, log: make(chan map[string]any, 1000)}
+			go p.readLog(stderr)
+			p.waitFor(t, "ready")
+			if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+			p.waitFor(t, "SIGHUP: nothing is read again: other settings take a restart")
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			p.drainLog()
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // A platform whose sets could not all be read is not ready, for the manager as for /readyz and
 // paddock ready, and is once the file is right.
 func TestReadiness(t *testing.T) {

@@ -43,8 +43,9 @@ func (t *tunnelServer) settings(offered client.Tunnel) (*tunneld.Settings, error
 }
 
 // connect offers tunnels until a signal comes. It prints the public address of each when it is
-// bound and when it changes.
-func connect(ctx context.Context, c *console, s *tunneld.Settings, names []string, firstSeen string) error {
+// bound and when it changes. file reports that the settings are those of a file, as of a service:
+// SIGHUP does not end it then.
+func connect(ctx context.Context, c *console, s *tunneld.Settings, names []string, firstSeen string, file bool) error {
 	log, err := c.Logger()
 	if err != nil {
 		return err
@@ -64,6 +65,9 @@ func connect(ctx context.Context, c *console, s *tunneld.Settings, names []strin
 		fmt.Fprintln(c.Stderr, "this machine's id:", id)
 	}
 	group := &lifecycle.Group{Logger: log}
+	if file {
+		group.Add(lifecycle.NoReloads(log))
+	}
 	if err := client.ServeAdmin(ctx, group); err != nil {
 		return startError(err)
 	}

@@ -56,7 +56,7 @@ func (t *tunnelHTTPCmd) Run(ctx context.Context, c *console) error {
 			return usagef("--inspect: %w", err)
 		}
 	}
-	return connect(ctx, c, s, nil, "")
+	return connect(ctx, c, s, nil, "", false)
 }
 
 // tunnelVisitors are the flags about the visitors of a TLS or TCP service.
@@ -85,7 +85,7 @@ func (t *tunnelSNICmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return connect(ctx, c, s, nil, "")
+	return connect(ctx, c, s, nil, "", false)
 }
 
 // tunnelTCPCmd offers one TCP service.
@@ -108,5 +108,5 @@ func (t *tunnelTCPCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return connect(ctx, c, s, nil, "")
+	return connect(ctx, c, s, nil, "", false)
 }

@@ -24,7 +24,7 @@ func (t *tunnelStartCmd) Run(ctx context.Context, c *console) error {
 	if s.Connect.Server == "" {
 		return usagef("%s: tunnel.connect says no server", t.Config)
 	}
-	return connect(ctx, c, s, t.Names, firstSeenBy(s, t.Config))
+	return connect(ctx, c, s, t.Names, firstSeenBy(s, t.Config), true)
 }
 
 // firstSeenBy returns the file that stores the id of the server that a file of go-http-tunnel named

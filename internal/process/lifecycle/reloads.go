@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -89,3 +90,24 @@ func (r *Reloads) ready() { _ = r.manager.Reloaded("ready; the configuration was
 
 // Stop gives SIGHUP back to the default action.
 func (r *Reloads) Stop() { signal.Stop(r.signals) }
+
+// NoReloads returns a service that takes SIGHUP over from the default action, for a process that
+// reads its settings at the start alone: the signal is logged. It is added before the others.
+func NoReloads(log *slog.Logger) Service {
+	signals := make(chan os.Signal, 1)
+	return Service{
+		Name:  "hangups",
+		Start: func(context.Context) error { signal.Notify(signals, syscall.SIGHUP); return nil },
+		Run: func(ctx context.Context) error {
+			defer signal.Stop(signals)
+			for {
+				select {
+				case <-signals:
+					log.Warn("SIGHUP: nothing is read again: other settings take a restart")
+				case <-ctx.Done():
+					return nil
+				}
+			}
+		},
+	}
+}
