@@ -90,7 +90,7 @@ func busCertificates(b bus.Config) (all []doctor.Certificate) {
 	}
 	for i := range b.TLS.Config.Certificates {
 		if leaf := leafOf(&b.TLS.Config.Certificates[i]); leaf != nil {
-			all = append(all, doctor.Certificate{Of: "bus.tls", File: leaf.Subject.String(), Ends: leaf.NotAfter})
+			all = append(all, doctor.Certificate{Of: "bus.tls", File: leaf.Subject.String(), Ends: leaf.NotAfter, OnHangup: true})
 		}
 	}
 	return all

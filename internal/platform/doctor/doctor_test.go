@@ -130,6 +130,14 @@ func TestEndsOfCertificates(t *testing.T) {
 			t.Errorf("%v: %+v", c.days, r)
 		}
 	}
+	ended := at(-1, 3)
+	ended[1].OnHangup = true
+	r := JudgeCertificates(ended, now)
+	for i, sighup := range []bool{false, true} {
+		if strings.Contains(r.Items[i].Text, "SIGHUP") != sighup {
+			t.Errorf("%q", r.Items[i].Text)
+		}
+	}
 }
 
 // TestQuantiles of few and of many times.

@@ -72,6 +72,8 @@ type Certificate struct {
 	Of   string // the key of the configuration, as http.cert
 	File string
 	Ends time.Time
+	// OnHangup: SIGHUP has it read again. Else it is read again by itself.
+	OnHangup bool
 }
 
 // Tunnel is the state of the tunnel's server.

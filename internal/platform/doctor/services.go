@@ -33,20 +33,24 @@ func JudgeCertificates(all []Certificate, now time.Time) Result {
 	status := OK
 	for _, c := range all {
 		day, left := c.Ends.UTC().Format(time.DateOnly), c.Ends.Sub(now)
+		again := ""
+		if c.OnHangup {
+			again = "; SIGHUP has the new one read"
+		}
 		switch {
 		case left <= 0:
 			status = Problem
-			items = append(items, Item{ID: c.File, Text: fmt.Sprintf("%s has ended on %s", c.Of, day)})
+			items = append(items, Item{ID: c.File, Text: fmt.Sprintf("%s has ended on %s%s", c.Of, day, again)})
 		case left < SoonEnds:
 			status = worse(status, Warning)
-			items = append(items, Item{ID: c.File, Text: fmt.Sprintf("%s ends on %s, in %.0f days", c.Of, day, left.Hours()/24)})
+			items = append(items, Item{ID: c.File, Text: fmt.Sprintf("%s ends on %s, in %.0f days%s", c.Of, day, left.Hours()/24, again)})
 		}
 	}
 	first := all[0]
 	if status == OK {
 		return ok("%s, the first one ends on %s", isAre(len(all), "certificate", "certificates"), first.Ends.UTC().Format(time.DateOnly))
 	}
-	return Judge(status, items[0].Text, "renew the certificate and put the new files in the place of the old ones: they are read again by themselves", items...)
+	return Judge(status, items[0].Text, "renew the certificate and put the new files in the place of the old ones: they are read again by themselves, but for those that take SIGHUP", items...)
 }
 
 // failingHooks returns the webhooks that wait after a failure, or were disabled by the platform.
