@@ -40,7 +40,7 @@ type form struct {
 // patterns are the forms of secrets.
 var patterns = []form{
 	{`PRIVATE KEY`, regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?-----END [A-Z ]*PRIVATE KEY-----`)},
-	{`://`, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/@\s"'\\]+(@)`)},                                   // the credentials of a URL
+	{`://`, regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s"'\\]+(@)`)},                                    // the credentials of a URL, up to the last @ before the path
 	{`/in/`, regexp.MustCompile(`(/in/[a-z]+/)[^/?\s"'\\]+`)},                                                    // the key in a device's address
 	{`://`, regexp.MustCompile(`(https?://[^/\s"'\\?]+/(?:services|hooks?|webhooks?|api/webhooks)/)[^\s"'\\]+`)}, // such addresses are secrets
 	{`"`, regexp.MustCompile(`(?i)(\b(?:` + secretNames + `)=\\?")[^"\\]+`)},

@@ -15,6 +15,7 @@ func TestForms(t *testing.T) {
 	r := &Redactor{}
 	for in, want := range map[string]string{
 		`dial nats://user:hunter2@host:4222: refused`:                        `dial nats://[hidden]@host:4222: refused`,
+		`nats://paddock:p@ss@nats-1,nats://a:b@nats-2/a@b "c@d"`:             `nats://[hidden]@nats-1,nats://[hidden]@nats-2/a@b "c@d"`,
 		`Get "http://h/feed?a=1&api_key=hunter2&b=2"`:                        `Get "http://h/feed?a=1&api_key=[hidden]&b=2"`,
 		`GET /in/osmand/hunter2?id=v`:                                        `GET /in/osmand/[hidden]?id=v`,
 		`POST https://hooks.slack.com/services/T0/B0/hunter2 x`:              `POST https://hooks.slack.com/services/[hidden] x`,
