@@ -96,6 +96,8 @@ func (c Cluster) check() error {
 		return errors.New("user, token and creds are three ways to log in: set one of them")
 	case (c.User == "") != (c.Password == ""):
 		return errors.New("user and password are set together or not at all")
+	case strings.Contains(c.URL, "@"):
+		return errors.New("a name or password in a URL would be shown: use cluster.user and cluster.password, or cluster.token")
 	}
 	return when(strings.ContainsFunc(c.Name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'

@@ -168,6 +168,11 @@ func TestFaults(t *testing.T) {
 			"paddock.yaml:1:7: bus.user: a token is set as well; clients can be asked for only one of the two",
 		},
 		{
+			"a password in a URL", "cluster: {url: 'nats://a:4222,nats://paddock:pass@b:4222'}\n",
+			"paddock.yaml:1:11: cluster.url: a name or password in a URL would be shown: use cluster.user and cluster.password, or cluster.token",
+		},
+		{"a token in an address", "cluster: {url: 'token@a:4222'}\n", "paddock.yaml:1:11: cluster.url: a name or password in a URL would be shown: use cluster.user and cluster.password, or cluster.token"},
+		{
 			"no such port", "http:\n  listen: 127.0.0.1:99999\n",
 			`paddock.yaml:2:3: http.listen: address "127.0.0.1:99999" is not host:port or unix:path: address 99999: invalid port`,
 		},
