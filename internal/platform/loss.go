@@ -26,7 +26,12 @@ const (
 	lossesName = "losses"
 	// acceptHint is the way out of an error of damage.
 	acceptHint = "restore the newest backup, or start with --accept-loss, which keeps the damaged files aside and goes on with what can be read"
+	// nodeHint is that of a node, which would not be as the others with what can be read.
+	nodeHint = "move the directory away, and the node begins with the state of the others"
 )
+
+// errNodeLoss is returned when a node is to accept a loss.
+var errNodeLoss = errors.New("a node of a cluster accepts no loss, or it would differ from the others: start it without --accept-loss; if its journal is damaged, " + nodeHint)
 
 // loss is an accepted loss: what could not be read, and what that means.
 type loss struct {
@@ -39,6 +44,9 @@ type loss struct {
 // acceptLoss puts a copy of what can be read in the place of a damaged journal, which is kept
 // aside. If nothing is damaged, it changes nothing.
 func (p *Platform) acceptLoss(cfg ingest.Config, dir string) error {
+	if p.cfg.Cluster.On() {
+		return p.cfg.Fault("data.dir", errNodeLoss)
+	}
 	if _, err := os.Stat(JournalDir(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -206,9 +214,12 @@ func finishExchange(dir string) error {
 }
 
 // withHint adds the way out to an error of damage.
-func withHint(err error) error {
-	if !errors.Is(err, journal.ErrDamaged) || strings.Contains(err.Error(), "backup") {
+func (p *Platform) withHint(err error) error {
+	switch {
+	case !errors.Is(err, journal.ErrDamaged) || strings.Contains(err.Error(), "backup"):
 		return err
+	case p.cfg.Cluster.On():
+		return fmt.Errorf("%w: %s", err, nodeHint)
 	}
 	return fmt.Errorf("%w: %s", err, acceptHint)
 }

@@ -20,6 +20,7 @@ import (
 
 	"paddock/internal/platform"
 	"paddock/internal/platform/journal"
+	"paddock/internal/process/config"
 )
 
 // past is a data directory, and what clients know of it.
@@ -396,6 +397,28 @@ func (p *past) listIsCut(t *testing.T) {
 	}
 	if lost := p.accept(t); len(lost) != 1 || !strings.Contains(lost[0], "newest") {
 		t.Error(lost)
+	}
+}
+
+// A node of a cluster accepts no loss, as it would differ from the others: the start fails, names
+// the way out, and changes nothing.
+func TestNodesAcceptNoLoss(t *testing.T) {
+	p := &past{dir: t.TempDir()}
+	r := start(t, keeping(p.dir), nil)
+	r.put("v1/sets/zone", squareOf("a", 1))
+	r.stop()
+	flush(t, p.dir)
+	p.damageList(t, 50)
+	for _, accept := range []bool{false, true} {
+		cfg := keeping(p.dir)
+		cfg.Cluster.URL = "nats://127.0.0.1:1"
+		_, err := tryStart(t, platform.Options{Config: cfg, AcceptLoss: accept})
+		if err == nil || errors.Is(err, config.ErrInvalid) != accept || !strings.Contains(err.Error(), "data.dir: ") || !strings.Contains(err.Error(), "move the directory away, and the node begins with the state of the others") || strings.Contains(err.Error(), "or start with --accept-loss") {
+			t.Errorf("accept %v: %v", accept, err)
+		}
+	}
+	if left, err := os.ReadDir(p.dir); err != nil || len(left) != 2 { // journal and secrets
+		t.Error(left, err)
 	}
 }
 

@@ -84,7 +84,7 @@ func (p *Platform) openState(ctx context.Context) error {
 		if errors.Is(err, journal.ErrLocked) || errors.Is(err, os.ErrPermission) {
 			return p.cfg.Failure("data.dir", err)
 		}
-		return journalError{p.cfg.Failure("data.dir", withHint(err))}
+		return journalError{p.cfg.Failure("data.dir", p.withHint(err))}
 	}
 	oldest, newest := p.journal.Bounds()
 	p.log.Info("state restored", "dir", dir, "sets", p.catalog.Len(), "objects", p.Objects(),
@@ -211,7 +211,7 @@ func (p *Platform) servedFiles() []byte {
 func (p *Platform) watchJournal(ctx context.Context) error {
 	select {
 	case err := <-p.broken:
-		return journalError{fmt.Errorf("the journal cannot be written: mend its disk, then start again: %w", withHint(err))}
+		return journalError{fmt.Errorf("the journal cannot be written: mend its disk, then start again: %w", p.withHint(err))}
 	case <-ctx.Done():
 		return nil
 	}
