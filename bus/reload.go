@@ -81,20 +81,42 @@ func (s *Server) closeExcess(bound int) {
 
 // sameFixed compares the settings that cannot change while the server runs.
 func sameFixed(now, next *Config) error {
-	a, b := reflect.ValueOf(*now), reflect.ValueOf(*next)
+	trial := *next
+	if changed := trial.Keep(now); len(changed) > 0 {
+		return fixedField(changed[0])
+	}
+	return nil
+}
+
+// Keep gives c the settings of now that cannot change while a server runs, and returns the names
+// of the fields in which they differed. [Server.Reload] takes the result.
+func (c *Config) Keep(now *Config) (changed []string) {
+	a, b := reflect.ValueOf(*now), reflect.ValueOf(c).Elem()
 	for i := range a.NumField() {
 		f := a.Type().Field(i)
 		if f.Tag.Get("reload") == "no" && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
-			return fixedField(f.Name)
+			b.Field(i).Set(a.Field(i))
+			changed = append(changed, f.Name)
 		}
 	}
-	switch w, v := now.WebSocket, next.WebSocket; {
-	case (now.TLS == nil) != (next.TLS == nil): // its certificates and conditions may
-		return fixedField("TLS")
-	case (w == nil) != (v == nil), w != nil && (w.Host != v.Host || w.Port != v.Port || (w.TLS == nil) != (v.TLS == nil)):
-		return fixedField("WebSocket")
+	if (now.TLS == nil) != (c.TLS == nil) { // its certificates and conditions may
+		c.TLS = now.TLS
+		changed = append(changed, "TLS")
 	}
-	return nil
+	switch w, v := now.WebSocket, c.WebSocket; {
+	case w == nil && v == nil:
+	case w == nil || v == nil:
+		c.WebSocket = w
+		changed = append(changed, "WebSocket")
+	case w.Host != v.Host || w.Port != v.Port || (w.TLS == nil) != (v.TLS == nil):
+		own := *v
+		if own.Host, own.Port = w.Host, w.Port; (w.TLS == nil) != (v.TLS == nil) {
+			own.TLS = w.TLS
+		}
+		c.WebSocket = &own
+		changed = append(changed, "WebSocket")
+	}
+	return changed
 }
 
 func fixedField(name string) error {

@@ -151,7 +151,7 @@ func (u *upCmd) rereader(c *console, flags map[string]string, started config.Con
 			Keys: slices.Concat(own, again.Access.Keys), Sources: other.sources, Webhooks: other.webhooks, Sinks: other.sinks,
 			Config: again, Bus: other.bus,
 			Restart: slices.DeleteFunc(started.Restarts(again, ""), func(key string) bool {
-				return strings.HasPrefix(key, "bus.") // the bus refuses its section itself
+				return strings.HasPrefix(key, "bus.") // the bus names its own
 			}),
 		}
 		if other.tunnel != nil && !tunnel {

@@ -198,23 +198,18 @@ func (p *Platform) judgeBus() {
 	}
 }
 
-// reloadBus gives the bus the settings of the file, or changes nothing.
-func (p *Platform) reloadBus(cfg *config.Config, file *busd.Settings) error {
+// reloadBus gives the bus the settings of the file, or changes nothing. It returns the keys that
+// differ and take a restart: the others hold.
+func (p *Platform) reloadBus(cfg *config.Config, file *busd.Settings) (restart []string, err error) {
 	p.busNow.mu.Lock()
 	defer p.busNow.mu.Unlock()
+	cfg, file, restart = p.busNow.keepFixed(cfg, file)
 	next, b, err := p.busConfig(cfg, file)
 	if err != nil {
-		return err
-	}
-	changed := p.busNow.config.Restarts(cfg, "bus")
-	switch {
-	case len(changed) > 0:
-		return cfg.Fault(changed[0], errRestart)
-	case p.busNow.file.Clone().HTTP != file.Clone().HTTP:
-		return cfg.Fault(monitorKey(cfg), errRestart)
+		return nil, err
 	}
 	if err := p.bus.Reload(b); err != nil {
-		return reloadFault(cfg, err)
+		return nil, cfg.Fault("bus.listen", err)
 	}
 	p.busNow.config, p.busNow.file = cfg, file
 	p.monitor.Reloaded(next)
@@ -224,7 +219,23 @@ func (p *Platform) reloadBus(cfg *config.Config, file *busd.Settings) error {
 	for _, w := range next.Warnings {
 		p.log.Warn(w)
 	}
-	return nil
+	return restart, nil
+}
+
+// keepFixed returns the settings of the file with those of the running bus where a change takes a
+// restart, and the keys of what differs there.
+func (s *busSource) keepFixed(cfg *config.Config, file *busd.Settings) (*config.Config, *busd.Settings, []string) {
+	kept, own, now := *cfg, file.Clone(), s.file.Clone()
+	restart := s.config.Restarts(cfg, "bus")
+	kept.Bus.Listen, kept.Bus.MaxPayload = s.config.Bus.Listen, s.config.Bus.MaxPayload
+	for _, field := range own.Bus.Keep(&now.Bus) {
+		restart = append(restart, "bus."+fixedKeys[field])
+	}
+	if own.HTTP != now.HTTP {
+		own.HTTP = now.HTTP
+		restart = append(restart, monitorKey(cfg))
+	}
+	return &kept, own, slices.Compact(restart)
 }
 
 // fixedKeys are the keys of the section behind fields of [bus.Config] that are fixed while the bus
@@ -232,16 +243,6 @@ func (p *Platform) reloadBus(cfg *config.Config, file *busd.Settings) error {
 var fixedKeys = map[string]string{
 	"TLS": "tls", "WebSocket": "websocket", "ServerName": "server_name", "MaxClosed": "max_closed_clients",
 	"NoHeaders": "no_header_support", "Unix": "paddock", "Prefixes": "paddock",
-}
-
-// reloadFault returns an error of [bus.Server.Reload] with the place of the key that it is about.
-func reloadFault(cfg *config.Config, err error) error {
-	rest, _ := strings.CutPrefix(err.Error(), "bus: reload: ")
-	field, _, _ := strings.Cut(rest, " ")
-	if key, ok := fixedKeys[field]; ok {
-		return cfg.Fault("bus."+key, errRestart)
-	}
-	return cfg.Fault("bus.listen", err)
 }
 
 // monitorKey returns the key with the address of monitoring.
@@ -253,8 +254,6 @@ func monitorKey(cfg *config.Config) string {
 	}
 	return "bus.http"
 }
-
-var errRestart = errors.New("cannot change while the platform runs")
 
 // openMonitor opens the monitoring port of the bus.
 func (p *Platform) openMonitor(context.Context) error {

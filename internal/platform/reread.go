@@ -23,7 +23,7 @@ type Reread struct {
 	// Config and Bus are the section bus; Config may be nil: it stays.
 	Config *config.Config
 	Bus    *busd.Settings
-	// Restart names the other settings that differ from those of the start.
+	// Restart names the settings of other sections that differ from those of the start.
 	Restart []string
 }
 
@@ -55,17 +55,19 @@ func (p *Platform) takeOver(ctx context.Context, named []string) []string {
 		p.log.Error("the configuration file is not taken over, and everything stays as it was", "error", err)
 		return named
 	}
+	restart := r.Restart
 	if r.Config != nil {
-		if err := p.reloadBus(r.Config, r.Bus); err != nil {
+		of, err := p.reloadBus(r.Config, r.Bus)
+		if restart = slices.Concat(restart, of); err != nil {
 			p.log.Error("the bus keeps the settings that it had", "error", err)
 		} else {
 			p.log.Info("settings of the bus read")
 		}
 	}
-	if len(r.Restart) > 0 && !slices.Equal(r.Restart, named) {
-		p.log.Warn("settings of the configuration file have changed that take a restart", "settings", r.Restart)
+	if len(restart) > 0 && !slices.Equal(restart, named) {
+		p.log.Warn("settings of the configuration file have changed that take a restart", "settings", restart)
 	}
-	return r.Restart
+	return restart
 }
 
 // apply takes over what was read. The error is one for which nothing has changed.

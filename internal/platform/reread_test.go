@@ -3,6 +3,7 @@ package platform_test
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"paddock/internal/platform"
 	"paddock/internal/platform/deliver"
@@ -351,5 +354,50 @@ func TestRereadRefusals(t *testing.T) {
 	other.awaitIDs(ids("v", 3, 4)...)
 	if doors, sinks := f.text("v1/doors"), f.text("v1/sinks"); !strings.Contains(doors, "sbs") || strings.Contains(sinks, "[]") {
 		t.Errorf("%s, %s", doors, sinks)
+	}
+}
+
+// A change that takes a restart holds nothing else back: a token that has leaked ends at once. The
+// change is named once, and the value of the start stays.
+func TestRestartKeysOfTheBusHoldNothingBack(t *testing.T) {
+	for more, want := range map[string]string{
+		"  max_payload: 2MiB\n":                                  "bus.max_payload",
+		"  server_name: other\n  max_closed_clients: 5\n":        "bus.server_name bus.max_closed_clients",
+		"  websocket: {port: -1, no_tls: true}\n":                "bus.websocket",
+		"  tls: {cert_file: cert.pem, key_file: key.pem}\n":      "bus.tls",
+		"  http: 127.0.0.1:-1\n  paddock: {prefixes: [depot]}\n": "bus.paddock bus.http",
+	} {
+		t.Run(want, func(t *testing.T) {
+			s := newBusSite(t, "  token: leaked\n")
+			s.certificate()
+			s.start()
+			kept, ended := s.connect(s.BusURL(), nats.Token("leaked")), make(chan struct{})
+			kept.SetClosedHandler(func(*nats.Conn) { close(ended) })
+			s.write("  token: leaked\n" + more)
+			s.reload()
+			if !s.publishes(kept, "a") {
+				t.Error("the client was closed")
+			}
+			s.write("  token: rotated\n" + more)
+			s.reload()
+			if _, err := s.dial(s.BusURL(), nats.Token("leaked")); !errors.Is(err, nats.ErrAuthorization) {
+				t.Fatalf("the token that has leaked: %v", err)
+			}
+			<-ended
+			nc := s.connect(s.BusURL(), nats.Token("rotated"))
+			if nc.MaxPayload() != 1<<20 || nc.ConnectedServerName() != "paddock" {
+				t.Errorf("payloads of %d, the server %q", nc.MaxPayload(), nc.ConnectedServerName())
+			}
+			if log := s.log.String(); strings.Count(strings.ReplaceAll(log, `"`, ""), "that take a restart settings=["+want+"]") != 1 {
+				t.Errorf("the log has not once %q:\n%s", want, log)
+			}
+			s.write("  token: rotated\n")
+			s.reload()
+			s.write("  token: rotated\n" + more)
+			s.reload()
+			if n := strings.Count(s.log.String(), "that take a restart"); n != 2 {
+				t.Errorf("%d lines of what takes a restart", n)
+			}
+		})
 	}
 }
