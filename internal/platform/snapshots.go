@@ -26,7 +26,7 @@ func (p *Platform) writeSnapshots(ctx context.Context) error {
 	if p.member == nil {
 		return nil
 	}
-	w := snapshots{p: p, m: p.member, last: streamlog.Snapshot{Time: time.Now()}}
+	w := snapshots{p: p, m: p.member, node: p.member.node, log: p.member.log, last: streamlog.Snapshot{Time: time.Now()}}
 	ticker := time.NewTicker(snapshotLook)
 	defer ticker.Stop()
 	for {
@@ -47,22 +47,36 @@ func (p *Platform) writeSnapshots(ctx context.Context) error {
 type snapshots struct {
 	p    *Platform
 	m    *member
+	node interface {
+		WritesSnapshots() bool
+		Place() cluster.Place
+	}
+	log interface {
+		Snapshots(ctx context.Context) ([]streamlog.Snapshot, error)
+		SaveSnapshot(ctx context.Context, s streamlog.Snapshot, write func(io.Writer) error) (streamlog.Snapshot, error)
+		Tidy(ctx context.Context) error
+	}
 	last streamlog.Snapshot // the newest one that this node knows of; without an ID there is none
+	read bool               // last is not of the start of this process alone
 	rest time.Time          // nothing is done before it
 	tidy bool               // old snapshots and entries are not removed yet
 }
 
 // look writes a snapshot if it is due.
 func (w *snapshots) look(ctx context.Context, now time.Time) error {
-	if now.Before(w.rest) || !w.m.node.WritesSnapshots() || !w.tidy && !w.due(now) {
+	if now.Before(w.rest) || !w.node.WritesSnapshots() || w.read && !w.tidy && !w.due(now) {
 		return nil
 	}
-	kept, err := w.m.log.Snapshots(ctx)
+	kept, err := w.log.Snapshots(ctx)
 	if err != nil {
 		return err
 	}
 	if len(kept) > 0 {
 		w.last = kept[0]
+	}
+	first := !w.read
+	if w.read = true; first && !w.due(now) {
+		return nil
 	}
 	if w.due(now) {
 		w.tidy = true
@@ -70,7 +84,7 @@ func (w *snapshots) look(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
-	if err := w.m.log.Tidy(ctx); err != nil {
+	if err := w.log.Tidy(ctx); err != nil {
 		return fmt.Errorf("old entries are not removed: %w", err)
 	}
 	w.tidy = false
@@ -79,12 +93,12 @@ func (w *snapshots) look(ctx context.Context, now time.Time) error {
 
 // due reports whether it is time for another snapshot.
 func (w *snapshots) due(now time.Time) bool {
-	c, place := &w.p.cfg.Cluster, w.m.node.Place()
+	c, place := &w.p.cfg.Cluster, w.node.Place()
 	if place.Sequence <= w.last.Sequence {
 		return false
 	}
 	grown := place.Bytes - min(place.Bytes, w.last.Position)
-	return grown >= max(uint64(c.SnapshotBytes), w.last.Bytes) || c.Snapshot > 0 && now.Sub(w.last.Time) >= c.Snapshot
+	return grown >= max(uint64(c.SnapshotBytes), w.last.Bytes) || now.Sub(w.last.Time) >= c.Snapshot
 }
 
 // save writes a snapshot of the present state.
@@ -109,7 +123,7 @@ func (w *snapshots) save(ctx context.Context) (err error) {
 	}
 	s := streamlog.Snapshot{Sequence: place.Sequence, Position: place.Bytes, Node: nodeName(&p.cfg.Cluster), Version: p.opts.Version, Time: begun.UTC()}
 	p.log.Debug("a snapshot is written", "sequence", s.Sequence)
-	s, err = w.m.log.SaveSnapshot(ctx, s, func(out io.Writer) error {
+	s, err = w.log.SaveSnapshot(ctx, s, func(out io.Writer) error {
 		return writeBackup(ctx, out, files, secretsDir(p.cfg.Data.Dir))
 	})
 	if err != nil {

@@ -70,7 +70,7 @@ type Cluster struct {
 	// A snapshot of the state is written once the log has grown by SnapshotBytes since the last
 	// one, or by the bytes of the last one, if these are more; and once it has grown at all, after
 	// the time Snapshot.
-	Snapshot      time.Duration `yaml:"snapshot"`       // 0: at no time
+	Snapshot      time.Duration `yaml:"snapshot"`       //
 	SnapshotBytes Size          `yaml:"snapshot_bytes"` //
 
 	User     string `yaml:"user"`     // at the servers, with Password
