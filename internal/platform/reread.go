@@ -48,6 +48,9 @@ func (p *Platform) followFile(ctx context.Context) error {
 // logged; takeOver returns those of now.
 func (p *Platform) takeOver(ctx context.Context, named []string) []string {
 	r, err := p.opts.Reread()
+	if ctx.Err() != nil { // the process ends
+		return named
+	}
 	if err == nil {
 		err = p.apply(ctx, r)
 	}
@@ -56,7 +59,7 @@ func (p *Platform) takeOver(ctx context.Context, named []string) []string {
 		return named
 	}
 	restart := r.Restart
-	if r.Config != nil {
+	if r.Config != nil && ctx.Err() == nil {
 		of, err := p.reloadBus(r.Config, r.Bus)
 		if restart = slices.Concat(restart, of); err != nil {
 			p.log.Error("the bus keeps the settings that it had", "error", err)

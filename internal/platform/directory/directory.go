@@ -112,10 +112,10 @@ func Open(o Options) (*Directory, error) {
 	d.kept = openSnapshots(o.Snapshots, d.log)
 	d.note()
 	contents, due := d.remember(d.recall(d.due(always)))
-	read, err := d.read(due, always)
+	read, err := d.read(context.Background(), due, always)
 	contents = append(contents, read...)
 	if err == nil || o.Partial {
-		err = d.publish(contents, d.gone(always))
+		err = d.publish(context.Background(), contents, d.gone(always))
 	}
 	if err != nil && !o.Partial {
 		return nil, err
@@ -180,14 +180,14 @@ func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 		select {
 		case <-looks:
 			begun := time.Now()
-			d.look()
+			d.look(ctx)
 			pause.Reset(max(d.o.Interval, share*time.Since(begun)))
 		case s := <-reload:
 			d.log.Info("reloading; fences added at run time will be lost", "signal", s.String())
 			if d.o.Reloading != nil {
 				d.o.Reloading()
 			}
-			if err := d.Reload(); err != nil {
+			if err := d.Reload(ctx); err != nil && ctx.Err() == nil {
 				d.log.Error("reload incomplete; what failed stays as it was", "error", err)
 			}
 			d.o.Reloaded()
@@ -198,7 +198,7 @@ func (d *Directory) Run(ctx context.Context, reload <-chan os.Signal) error {
 }
 
 // look scans the directory, and reads changed files once no file is changing.
-func (d *Directory) look() {
+func (d *Directory) look(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer d.tell()
@@ -209,12 +209,13 @@ func (d *Directory) look() {
 		return
 	}
 	d.moving = 0
-	_ = d.load(whenStill) // tell reports the failures
+	_ = d.load(ctx, whenStill) // tell reports the failures
 }
 
 // Reload makes the sets equal to the files at once. It reads every file, whatever its size and time
-// are. Fences that were added at run time are lost. The error joins the failures.
-func (d *Directory) Reload() error {
+// are. Fences that were added at run time are lost. The error joins the failures. If ctx ends
+// before all files are read, the sets stay as they are, and the error is that of ctx.
+func (d *Directory) Reload(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	defer d.tell()
@@ -222,7 +223,10 @@ func (d *Directory) Reload() error {
 		return err
 	}
 	d.moving = 0
-	err := d.load(always)
+	err := d.load(ctx, always)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	for _, f := range d.sorted() {
 		f.moved = false // it was read in its present state
 		err = errors.Join(err, f.obstacle)
@@ -231,14 +235,17 @@ func (d *Directory) Reload() error {
 }
 
 // load makes the sets equal to the files, and removes the sets of missing files.
-func (d *Directory) load(m mode) error {
-	contents, failed := d.read(d.due(m), m)
-	return errors.Join(failed, d.publish(contents, d.gone(m)))
+func (d *Directory) load(ctx context.Context, m mode) error {
+	contents, failed := d.read(ctx, d.due(m), m)
+	return errors.Join(failed, d.publish(ctx, contents, d.gone(m)))
 }
 
-// read reads files. A failed file keeps the reason; the error joins the reasons.
-func (d *Directory) read(due []*file, m mode) (contents []*content, failed error) {
+// read reads files until ctx ends. A failed file keeps the reason; the error joins the reasons.
+func (d *Directory) read(ctx context.Context, due []*file, m mode) (contents []*content, failed error) {
 	for _, f := range due {
+		if ctx.Err() != nil {
+			break
+		}
 		c, err := f.load(d.o, m)
 		failed = errors.Join(failed, err)
 		if c != nil {
@@ -248,8 +255,8 @@ func (d *Directory) read(due []*file, m mode) (contents []*content, failed error
 	return contents, failed
 }
 
-// publish makes the contents visible at once.
-func (d *Directory) publish(contents []*content, gone []*file) error {
+// publish makes the contents visible at once, unless ctx ends before.
+func (d *Directory) publish(ctx context.Context, contents []*content, gone []*file) error {
 	if len(contents) == 0 && len(gone) == 0 {
 		return nil
 	}
@@ -258,6 +265,9 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 	var served, replaced []*content
 	var failed error
 	for _, c := range contents {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		set, ok := d.o.Catalog.Get(c.file.set)
 		if !ok || c.set != nil {
 			if err := c.makeSet(d.o.Fences); err != nil {
@@ -269,6 +279,9 @@ func (d *Directory) publish(contents []*content, gone []*file) error {
 		}
 		c.set, replaced = set, append(replaced, c)
 		ch.Replace = append(ch.Replace, fence.Replacement{Set: set, Collection: c.collection})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	d.o.Publishing.Lock()
 	defer d.o.Publishing.Unlock()

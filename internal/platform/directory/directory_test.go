@@ -2,6 +2,7 @@ package directory
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -97,12 +98,12 @@ func (p *place) serves(want ...string) {
 }
 
 // look scans once, which sees a file that has just changed.
-func (p *place) look() { p.d.look() }
+func (p *place) look() { p.d.look(p.Context()) }
 
 // settle scans often enough for changed files to be read.
 func (p *place) settle() {
-	p.d.look()
-	p.d.look()
+	p.d.look(p.Context())
+	p.d.look(p.Context())
 }
 
 // refuses checks the reported failure of a file, "" for none.
@@ -419,15 +420,59 @@ func TestReload(t *testing.T) {
 	p.write("e.json", square(5))
 	b, _ := fence.NewSet("other", fence.Options{})
 	p.must(p.catalog.Add(b)) // has no file
-	p.must(p.d.Reload())
+	p.must(p.d.Reload(p.Context()))
 	p.serves("a=1", "b=1", "c=2", "e=5", "other=")
 
 	p.write("c.json", "[")
-	if err := p.d.Reload(); err == nil || !strings.Contains(err.Error(), "c.json:1:2") {
+	if err := p.d.Reload(p.Context()); err == nil || !strings.Contains(err.Error(), "c.json:1:2") {
 		t.Errorf("got %v", err)
 	}
 	p.refuses("c.json", "c.json:1:2")
 	p.serves("a=1", "b=1", "c=2", "e=5", "other=")
+}
+
+// ending is a context that ends at one of the looks at it.
+type ending struct {
+	context.Context
+	looks int
+}
+
+func (e *ending) Err() error {
+	if e.looks--; e.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A reload that is cut, as the process ends, reads no further file and changes nothing.
+func TestReloadIsCut(t *testing.T) {
+	const files = 5
+	p := newPlace(t)
+	write := func(id int) {
+		for n := range files {
+			p.write(fmt.Sprint(n, ".json"), square(id))
+		}
+	}
+	write(1)
+	p.mustOpen()
+	write(2)
+	for looks := range files + 2 {
+		if err := p.d.Reload(&ending{p.Context(), looks}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("after %d looks: %v", looks, err)
+		}
+		read := 0
+		for _, f := range p.d.files {
+			if f.stamp.ModTime().Equal(f.info.ModTime()) {
+				read++
+			}
+		}
+		if read > looks {
+			t.Errorf("%d files were read after %d looks", read, looks)
+		}
+		p.serves("0=1", "1=1", "2=1", "3=1", "4=1")
+	}
+	p.must(p.d.Reload(p.Context()))
+	p.serves("0=2", "1=2", "2=2", "3=2", "4=2")
 }
 
 func parse(t *testing.T, feature string) *fence.Fence {
@@ -506,6 +551,6 @@ func TestAReloadReadsEveryFile(t *testing.T) {
 	p.mustOpen()
 	p.must(os.WriteFile(p.at("a.json"), []byte(square(2)), 0o600))
 	p.must(os.Chtimes(p.at("a.json"), p.written, p.written))
-	p.must(p.d.Reload())
+	p.must(p.d.Reload(p.Context()))
 	p.serves("a=2")
 }

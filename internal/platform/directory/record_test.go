@@ -65,7 +65,7 @@ func TestARecordOfFiles(t *testing.T) {
 	if strings.Contains(p.log.String(), "set loaded") {
 		t.Errorf("a file was read: %s", p.log.String())
 	}
-	p.d.look() // finds nothing to do either
+	p.d.look(p.Context()) // finds nothing to do either
 	p.expect("after a scan", "a", "1 edited")
 
 	p.write("b.json", square(3))
@@ -90,7 +90,7 @@ func TestARecordOfFiles(t *testing.T) {
 	p.expect("with other options", "a", "1")
 
 	add("a", "edited")
-	p.must(p.d.Reload())
+	p.must(p.d.Reload(p.Context()))
 	p.expect("reloaded", "a", "1")
 
 	p.write("a.json", "{")
@@ -153,7 +153,7 @@ func TestARecordOfARemovedSet(t *testing.T) {
 	p.expect("changed before the start", "a", "4")
 	remove()
 	p.next()
-	p.must(p.d.Reload())
+	p.must(p.d.Reload(p.Context()))
 	p.expect("reloaded", "a", "4")
 	remove()
 	p.next()
