@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,12 +103,16 @@ func (n *Node) Answer(kind string, p *ingest.Pipeline, f func(request []byte, re
 	return func() { _ = sub.Unsubscribe() }, nil // the connection may be gone
 }
 
-// answers are the newest answers to the requests with a name, one for each node that asks. A
-// request that is made again, as its answer is late or lost, is not done again.
+// answers are the newest answers to the requests with a name, one for each process of a node that
+// asks. A request that is made again, as its answer is late or lost, is not done again.
 type answers struct {
-	mu     sync.Mutex
-	newest map[string]*answer // by the name of the node
+	mu        sync.Mutex
+	newest    map[string]*answer // by the id of the process; two may have one name
+	processes []string           // of newest: the one that has asked last is the last
 }
+
+// maxAskers bounds the processes whose answers are kept.
+const maxAskers = 64
 
 type answer struct {
 	request string
@@ -120,13 +125,19 @@ type answer struct {
 // begin takes an attempt to make a request, and returns what answers the request, or nil if it is
 // not the first attempt.
 func (all *answers) begin(name string, respond func([]byte, error)) func([]byte, error) {
-	request, node, _ := strings.Cut(name, " ")
+	request, _, _ := strings.Cut(name, " ")
+	process, _, _ := strings.Cut(request, ".")
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	a := all.newest[node]
+	a := all.newest[process]
 	if a == nil || a.request != request {
 		a = &answer{request: request, respond: respond}
-		all.newest[node] = a
+		all.newest[process] = a
+		all.processes = append(slices.DeleteFunc(all.processes, func(p string) bool { return p == process }), process)
+		if len(all.processes) > maxAskers {
+			delete(all.newest, all.processes[0])
+			all.processes = slices.Delete(all.processes, 0, 1)
+		}
 		return func(body []byte, err error) { all.give(a, body, err) }
 	}
 	if a.respond = respond; a.given {

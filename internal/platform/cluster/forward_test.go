@@ -98,28 +98,28 @@ func TestNewLeaderKeepsTheOrder(t *testing.T) {
 	<-ended
 }
 
-// A request that is made again while the leader works on it, or after it is done, is done once.
-// Its answer goes to the latest attempt.
+// A request that is made again while the leader works on it, or after it is done, is done once,
+// even if two processes have one name. Its answer goes to the latest attempt.
 func TestRepeatedRequest(t *testing.T) {
 	all := answers{newest: map[string]*answer{}}
 	var got []string
 	attempt := func(name string) func([]byte, error) {
 		return func(body []byte, err error) { got = append(got, fmt.Sprintf("%s %s %v", name, body, err)) }
 	}
-	first := all.begin("id.1 node a", attempt("one"))
-	other := all.begin("id.1 node b", attempt("other"))
+	first := all.begin("id.1 node", attempt("one"))
+	other := all.begin("other.1 node", attempt("other"))
 	if first == nil || other == nil {
 		t.Fatal("a first attempt is taken for a second one")
 	}
-	if all.begin("id.1 node a", attempt("two")) != nil {
+	if all.begin("id.1 node", attempt("two")) != nil {
 		t.Error("the request would be done twice")
 	}
 	first([]byte("done"), nil)
 	other(nil, errors.New("no"))
-	if all.begin("id.1 node a", attempt("three")) != nil {
+	if all.begin("id.1 node", attempt("three")) != nil {
 		t.Error("the request would be done again")
 	}
-	next := all.begin("id.2 node a", attempt("next"))
+	next := all.begin("id.2 node", attempt("next"))
 	if next == nil {
 		t.Fatal("the next request is not done")
 	}
@@ -127,5 +127,11 @@ func TestRepeatedRequest(t *testing.T) {
 	want := []string{"two done <nil>", "other  no", "three done <nil>", "next too <nil>"}
 	if strings.Join(got, "; ") != strings.Join(want, "; ") {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for n := range 10 * maxAskers {
+		all.begin(fmt.Sprintf("process%d.1 node", n), attempt("more"))
+	}
+	if len(all.newest) != maxAskers || len(all.processes) != maxAskers {
+		t.Errorf("%d answers are kept of %d processes", len(all.newest), len(all.processes))
 	}
 }
