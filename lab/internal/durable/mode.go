@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/fence"
 	"paddock/internal/platform/position"
 	"paddock/lab/internal/doors"
 	"paddock/lab/internal/results"
@@ -84,22 +85,24 @@ func (b *bench) startMode(ctx context.Context, name string) (m *mode, err error)
 	return m, nil
 }
 
-// putSets gives a node its sets, which come over the API there. The first request waits until it
-// leads.
+// putSets gives a node the sets of [fence.LoadDir], which come over the API there. The first
+// request waits until it leads.
 func (m *mode) putSets(ctx context.Context) error {
-	files, err := filepath.Glob(filepath.Join(m.b.Sets, "*.geojson"))
-	for _, file := range files {
-		err = errors.Join(err, m.putSet(ctx, file))
+	entries, err := os.ReadDir(m.b.Sets)
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), "json") {
+			err = errors.Join(err, m.putSet(ctx, e.Name()))
+		}
 	}
 	return err
 }
 
 func (m *mode) putSet(ctx context.Context, file string) error {
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(filepath.Join(m.b.Sets, file))
 	if err != nil {
 		return err
 	}
-	url := fmt.Sprintf("http://%s/v1/sets/%s", m.HTTP, strings.TrimSuffix(filepath.Base(file), ".geojson"))
+	url := fmt.Sprintf("http://%s/v1/sets/%s", m.HTTP, fence.Slug(strings.TrimSuffix(file, filepath.Ext(file))))
 	_, _, err = process.Ask(ctx, http.MethodPut, url, nil, text)
 	return err
 }
