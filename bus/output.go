@@ -25,6 +25,7 @@ var (
 type slab struct {
 	buf  []byte
 	from int // bytes before it were written or dropped
+	kept int // no message before it is dropped; it may be less than from
 	// control = it is a control frame of WebSocket, as it goes out.
 	control bool
 	// shared owns the bytes if other slabs have them too: they are not changed. nil = none.
@@ -57,7 +58,7 @@ func (s *slab) release() {
 	if s.control {
 		return
 	}
-	s.buf, s.from = s.buf[:0], 0
+	s.buf, s.from, s.kept = s.buf[:0], 0, 0
 	switch cap(s.buf) {
 	case smallSlab:
 		smallSlabs.Put(s)
@@ -221,7 +222,8 @@ func (o *output) dropInFlight() {
 }
 
 // canDrop reports whether the messages that may be dropped have n bytes. Messages in a write are
-// not among them. may is asked for each message, by its first line.
+// not among them. may is asked for each message, by its first line. It is not asked again for those
+// before the first one of a slab that may be dropped: they are kept.
 func (o *output) canDrop(n int, may func(line []byte) bool) bool {
 	waiting := int(o.pending)
 	if o.inFlight != nil {
@@ -231,12 +233,16 @@ func (o *output) canDrop(n int, may func(line []byte) bool) bool {
 		return false
 	}
 	for _, s := range o.slabs {
-		for at := s.from; at < len(s.buf) && n > 0; {
+		found := false
+		for at := max(s.from, s.kept); at < len(s.buf) && n > 0; {
 			size, _, line := frameSize(s.buf[at:])
 			if line != nil && may(line) {
 				n -= size
+				found = true
 			}
-			at += size
+			if at += size; !found {
+				s.kept = at
+			}
 		}
 	}
 	return n <= 0
@@ -248,7 +254,7 @@ func (o *output) canDrop(n int, may func(line []byte) bool) bool {
 func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payload, gone int) {
 	kept := o.slabs[:0]
 	for _, s := range o.slabs {
-		for at := s.from; at < len(s.buf) && gone < n; {
+		for at := max(s.from, s.kept); at < len(s.buf) && gone < n; {
 			size, bytes, line := frameSize(s.buf[at:])
 			if line != nil && may(line) {
 				s.unshare()
@@ -259,6 +265,7 @@ func (o *output) dropOldest(n int, may func(line []byte) bool) (messages, payloa
 				payload += bytes
 			}
 			at += size
+			s.kept = at
 		}
 		if s.from < len(s.buf) {
 			kept = append(kept, s)

@@ -53,7 +53,12 @@ func TestOutputAgainstModel(t *testing.T) {
 				write(rng.IntN(20 << 10))
 			case 2:
 				old := o.pending
-				n, _, gone := o.dropOldest(rng.IntN(30<<10), func(line []byte) bool { return !bytes.Contains(line, []byte(" keep ")) })
+				over, may := rng.IntN(30<<10), func(line []byte) bool { return !bytes.Contains(line, []byte(" keep ")) }
+				can := o.canDrop(over, may)
+				n, _, gone := o.dropOldest(over, may)
+				if can != (gone >= over) {
+					t.Fatalf("seed %d: %d of %d bytes were dropped, and canDrop says %v", seed, gone, over, can)
+				}
 				if o.pending != old-int64(gone) {
 					t.Fatalf("%d pending, were %d, %d dropped", o.pending, old, gone)
 				}
@@ -96,6 +101,42 @@ func TestOutputAgainstModel(t *testing.T) {
 		if messages+dropped != total {
 			t.Errorf("seed %d: %d sent and %d dropped of %d", seed, messages, dropped, total)
 		}
+	}
+}
+
+// Messages that may not be dropped are looked at once, and not for each message that finds no room.
+func TestKeptMessagesAreLookedAtOnce(t *testing.T) {
+	var o output
+	body := strings.Repeat("x", 1<<10)
+	frame := func(sid string) []byte { return fmt.Appendf(nil, "MSG a %s %d\r\n%s\r\n", sid, len(body), body) }
+	asked := 0
+	may := func(line []byte) bool {
+		asked++
+		return !bytes.Contains(line, []byte(" keep "))
+	}
+	const count = 1000
+	for range count {
+		o.append(frame("keep"))
+	}
+	for range count {
+		if o.canDrop(1, may) {
+			t.Fatal("a message may be dropped")
+		}
+	}
+	if asked != count {
+		t.Errorf("%d questions about %d messages", asked, count)
+	}
+	for range count {
+		o.append(frame("1"))
+		if asked = 0; !o.canDrop(1, may) || asked != 1 {
+			t.Fatalf("after %d questions nothing may be dropped", asked)
+		}
+		if n, _, _ := o.dropOldest(1, may); n != 1 || asked != 2 {
+			t.Fatalf("%d messages were dropped after %d questions", n, asked)
+		}
+	}
+	if o.pending != int64(count*len(frame("keep"))) {
+		t.Errorf("%d bytes are pending", o.pending)
 	}
 }
 
