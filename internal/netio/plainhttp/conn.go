@@ -200,6 +200,19 @@ func (c *conn) admits() bool {
 	return c.admitted
 }
 
+// known reports whether the connection has sent credentials that were admitted, and still are.
+func (c *conn) known() bool {
+	if !c.admitted || len(c.authorization) == 0 {
+		return false
+	}
+	select {
+	case <-c.ended:
+		return false
+	default:
+		return true
+	}
+}
+
 // send writes the gathered answers: the part that the kernel takes at once, then the rest with a
 // deadline.
 func (c *conn) send(fd uintptr, b *buffers) error {

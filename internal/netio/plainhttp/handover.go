@@ -15,7 +15,7 @@ func (s *Server) handOver(c *conn) {
 	_ = c.SetDeadline(time.Time{}) // fails if the connection has ended, as the next read will
 	given := c.Conn
 	if _, ok := given.(*tls.Conn); !ok { // of which nothing was read, and which net/http knows
-		r := &replay{Conn: c.Conn, held: c.held}
+		r := &replay{Conn: c.Conn, held: c.held, known: c.known()}
 		if c.posted {
 			r.lineEnds = 4
 		}
@@ -33,7 +33,11 @@ type replay struct {
 	// lineEnds is the number of line ends that may still be skipped before a request: net/http does
 	// so after a POST of its own.
 	lineEnds int
+	known    bool // see Known
 }
+
+// Known reports whether credentials of the connection were admitted before net/http got it.
+func (r *replay) Known() bool { return r.known }
 
 // Read implements net.Conn. One goroutine at a time calls it.
 func (r *replay) Read(p []byte) (n int, err error) {

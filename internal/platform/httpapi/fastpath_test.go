@@ -275,3 +275,46 @@ func FuzzFastPath(f *testing.F) {
 		}
 	})
 }
+
+// far is a server whose clients are all of one other machine.
+type far struct{ *plainhttp.Server }
+
+func (s far) Serve(l net.Listener) error { return s.Server.Serve(farListener{l}) }
+
+type farListener struct{ net.Listener }
+
+func (l farListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return farConn{c.(*net.TCPConn)}, nil
+}
+
+type farConn struct{ *net.TCPConn }
+
+func (farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711} }
+
+// A connection whose token was admitted on the fast path goes on at net/http while its address is
+// paused for the wrong tokens of others.
+func TestAdmittedConnectionsAreNotPaused(t *testing.T) {
+	tw := newTown(t, options{config: func(c *Config) { c.Token = "s3cret" }})
+	old := open(t, far{NewServer(tw.api, slog.New(slog.DiscardHandler))})
+	status := func(d *door, text string) string {
+		t.Helper()
+		_, after, _ := strings.Cut(d.ask(text), " ")
+		code, _, _ := strings.Cut(after, " ")
+		return code
+	}
+	if got := status(old, getting("/v1/search?lon=7&lat=5", secret)); got != "200" {
+		t.Fatal(got)
+	}
+	for wrong := ""; wrong != "429"; {
+		other := &door{t: t, addr: old.addr}
+		wrong = status(other, strings.Replace(getting("/v1/sets", secret), "s3cret", "s3cre", 1))
+		other.hangUp()
+	}
+	if got := status(old, getting("/v1/sets", secret)); got != "200" {
+		t.Errorf("the connection that was admitted gets %s", got)
+	}
+}

@@ -99,9 +99,13 @@ func tcpAddr(remote string) net.Addr {
 type knownKey struct{}
 
 // ConnContext is a value for http.Server.ConnContext. With it a Guard remembers connections that
-// have sent the right token.
-func ConnContext(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, knownKey{}, new(atomic.Bool))
+// have sent the right token, also to package plainhttp, whose connections have a method Known.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	known := new(atomic.Bool)
+	if before, ok := c.(interface{ Known() bool }); ok {
+		known.Store(before.Known())
+	}
+	return context.WithValue(ctx, knownKey{}, known)
 }
 
 // Wait is the Retry-After value, in seconds, for a paused client: the shortest pause.
