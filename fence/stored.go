@@ -70,6 +70,36 @@ func (p Page) Append(b []byte) []byte {
 	return b
 }
 
+// StoredSize returns a bound on the bytes of the pages that a set has which gets fences in this
+// order: each has fences that follow each other.
+func StoredSize(fences []Fence) (most int) {
+	size := 0
+	for i := range fences {
+		size += storedSize(&fences[i])
+		if before := i - index.PageSize; before >= 0 {
+			size -= storedSize(&fences[before])
+		}
+		most = max(most, size)
+	}
+	return most
+}
+
+// storedSize returns a bound on the bytes of a fence, whose findings are few.
+func storedSize(f *Fence) int {
+	const point, number, more = 16, binary.MaxVarintLen64, 4 << 10
+	n := more + len(f.Key) + len(f.ID) + len(f.Properties)
+	for _, part := range f.Geometry {
+		n += number
+		for _, ring := range part {
+			n += number + point*len(ring)
+		}
+	}
+	for _, l := range f.Lines {
+		n += number + point*len(l)
+	}
+	return n
+}
+
 // AppendHead appends the stored form of a snapshot without its pages.
 func (s *Snapshot) AppendHead(b []byte) []byte {
 	b = append(b, storedVersion)

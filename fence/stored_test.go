@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"paddock/fence/geojson"
 	"paddock/fence/geometry"
 )
 
@@ -28,6 +29,34 @@ func changedPages(from, to *Snapshot) map[int][]byte {
 		}
 	}
 	return changed
+}
+
+// No page of a set is larger than the bound for its fences, and the bound is not far more.
+func TestStoredSize(t *testing.T) {
+	t.Parallel()
+	var fences []Fence
+	for n := range 300 {
+		ring := []geometry.Point{{Lon: 0, Lat: -1}}
+		for p := range 200 + n%200 {
+			ring = append(ring, geometry.Point{Lon: float64(p) / 100, Lat: float64(p % 2)})
+		}
+		fences = append(fences, Fence{ID: fmt.Append(nil, n), Properties: []byte(`{"a":1}`), Geometry: geometry.MultiPolygon{{ring}}})
+	}
+	s, err := NewSet("x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := s.Replace(&geojson.Collection{Fences: fences})
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for _, p := range snap.Pages() {
+		most = max(most, len(p.Append(nil)))
+	}
+	if bound := StoredSize(fences); bound < most || bound > most*2 {
+		t.Errorf("a page has %d bytes, and the bound is %d", most, bound)
+	}
 }
 
 // A set that is restored has the keys, refs, generation, findings and answers of the one that was

@@ -27,6 +27,7 @@ import (
 	"paddock/internal/platform/journal"
 	"paddock/internal/platform/journal/audit"
 	"paddock/internal/platform/journal/streamlog"
+	"paddock/internal/process/config"
 )
 
 // connectTimeout bounds the wait for the servers and the log at the start.
@@ -363,6 +364,15 @@ const (
 	// becomingPause is the time between two looks whether this node has become the leader.
 	becomingPause = 10 * time.Millisecond
 )
+
+// maxPage bounds the fences that are stored together: they are written to the log with up to 4 MiB
+// of others. 0: there is one node.
+func (p *Platform) maxPage() int {
+	if p.member == nil {
+		return 0
+	}
+	return streamlog.MaxEntry - 8*int(config.MiB)
+}
 
 // leader returns what tells which node makes changes, or nil where there is one node.
 func (p *Platform) leader() func() (url string, here bool) {

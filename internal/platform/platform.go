@@ -354,7 +354,7 @@ func (p *Platform) openDoors(ctx context.Context) (err error) {
 		Metrics: metrics.Handler(p.registry, p.log),
 		Token:   string(p.cfg.HTTP.Token), Keys: p.keys, KeyRequired: p.keyRequired(p.cfg.HTTP.Listen),
 		Audit: p.audit, SessionSecret: secret, CORSOrigins: p.cfg.HTTP.Origins(), Profile: p.cfg.HTTP.Profile,
-		MaxBody: int64(p.cfg.Limits.Body), MaxAhead: maxAhead,
+		MaxBody: int64(p.cfg.Limits.Body), MaxPage: p.maxPage(), MaxAhead: maxAhead,
 		Doors: &p.doors, Fences: p.fenceOptions(), Version: p.opts.Version, BusURL: p.BusURL(), Demo: p.opts.Demo,
 		Tunnel: p.overview(), Leader: p.leader(), ToLeader: p.toLeader(), Cluster: p.clusterStatus(), DrainLeader: p.drainLeader(), Doctor: p.examined.Load, BugReport: p.bugReport, Bus: p.busOverview, Wire: p.wireOverview,
 	})

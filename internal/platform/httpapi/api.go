@@ -72,6 +72,7 @@ type Config struct {
 
 	Profile  bool          // serve /debug/pprof
 	MaxBody  int64         // bytes; 0 means DefaultMaxBody. All large bodies and answers together: four times that
+	MaxPage  int           // bytes of fences that are stored together, see fence.StoredSize; 0: no bound
 	MaxAhead track.Millis  // see ingest.Decoder
 	Fences   fence.Options // of sets that are created at run time
 	Version  string

@@ -194,6 +194,9 @@ func (a *API) readFence(w http.ResponseWriter, r *http.Request) (fence.Fence, []
 		return fence.Fence{}, nil, refused(err)
 	}
 	f.Key = key
+	if err := a.storable(f); err != nil {
+		return fence.Fence{}, nil, err
+	}
 	var told []findingJSON
 	var bad *Problem
 	for _, fd := range findings {

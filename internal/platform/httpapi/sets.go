@@ -192,6 +192,9 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
+	if err := a.storable(c.Fences...); err != nil {
+		return err
+	}
 	var s *fence.Set
 	var snap *fence.Snapshot
 	var status int
@@ -312,6 +315,18 @@ func (a *API) whileStored(h handler) handler {
 func (a *API) settle() error {
 	if err := a.cfg.Pipeline.Settle(); err != nil {
 		return fail(http.StatusServiceUnavailable, "the change is in use, but not stored: %v", err)
+	}
+	return nil
+}
+
+// storable refuses fences that the log of a cluster does not take. In use, they would keep each
+// later change of sets from being stored.
+func (a *API) storable(fences ...fence.Fence) error {
+	if a.cfg.MaxPage == 0 {
+		return nil
+	}
+	if n := fence.StoredSize(fences); n > a.cfg.MaxPage {
+		return fail(http.StatusRequestEntityTooLarge, "fences that follow each other have %d MiB, and a cluster stores at most %d MiB together: simplify them, or put them into several sets", n>>20, a.cfg.MaxPage>>20)
 	}
 	return nil
 }

@@ -48,6 +48,37 @@ func TestSets(t *testing.T) {
 	empty.expect(empty.get("/v1/sets"), 200, `{"sets":[]}`)
 }
 
+// Fences that the log of a cluster does not take are refused before they are in use.
+func TestSetsThatAreTooLargeToBeStored(t *testing.T) {
+	const most = 2 << 20
+	tw := newTown(t, options{config: func(c *Config) { c.MaxPage = most }})
+	feature := func(id, points int) string {
+		ring := make([]string, 0, points+1)
+		for n := range points {
+			ring = append(ring, fmt.Sprintf("[%g,%d]", float64(n)/1e4, n*n%7))
+		}
+		return fmt.Sprintf(`{"type":"Feature","id":%d,"properties":{},"geometry":{"type":"Polygon","coordinates":[[%s,%s]]}}`, id, strings.Join(ring, ","), ring[0])
+	}
+	fences := func(number, points int) string {
+		var all []string
+		for n := range number {
+			all = append(all, feature(n, points))
+		}
+		return `{"type":"FeatureCollection","features":[` + strings.Join(all, ",") + `]}`
+	}
+	const refused = "fences that follow each other have 2 MiB, and a cluster stores at most 2 MiB together: simplify them, or put them into several sets"
+	before := tw.get("/v1/sets")
+	tw.problem(tw.put("/v1/sets/large", fences(1, most/16)), 413, refused)
+	tw.problem(tw.put("/v1/sets/squares", fences(256, 448)), 413, refused)
+	tw.problem(tw.put("/v1/sets/squares/fences/large", feature(0, most/16)), 413, refused)
+	if after := tw.get("/v1/sets"); string(after.body) != string(before.body) {
+		t.Errorf("the sets are %s, were %s", after.body, before.body)
+	}
+	if r := tw.put("/v1/sets/many", fences(1500, 100)); r.status != 201 {
+		t.Errorf("%d %.300s", r.status, r.body)
+	}
+}
+
 // A set that a file adds while a request makes one of the same name is replaced.
 func TestPutBesideAFile(t *testing.T) {
 	tw := newTown(t, options{})
