@@ -2,6 +2,7 @@ package fence
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -110,6 +111,20 @@ func (s *Snapshot) AppendHead(b []byte) []byte {
 		b = appendFinding(b, ownFinding, f)
 	}
 	return b
+}
+
+// Digest returns a hash of the stored form: a snapshot and one that was restored from it have the
+// same. After an edit it is found from that of the other pages.
+func (s *Snapshot) Digest() (d [sha256.Size]byte) {
+	b := s.AppendHead(nil)
+	for _, p := range s.Pages() {
+		page := d // zero: no fences
+		if !p.Empty() {
+			page = p.page.Digest(func() [sha256.Size]byte { return sha256.Sum256(p.Append(nil)) })
+		}
+		b = append(b, page[:]...)
+	}
+	return sha256.Sum256(b)
 }
 
 // appendEntry appends all of a fence but its place, for a page of that version.

@@ -144,6 +144,34 @@ func TestStoredPagesFollowEdits(t *testing.T) {
 	sameSets(t, made, follower)
 }
 
+// A snapshot has the digest of what it was restored from, and each edit gives another one.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	made := documentSet(t, imageDocument, Options{Kind: KindRTree})
+	follower, err := NewSet("x", Options{Kind: KindRTree})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[[32]byte]bool{follower.Snapshot().Digest(): true}
+	f := *made.Snapshot().Fence(2)
+	before := follower.Snapshot()
+	for round := range 600 {
+		if _, err := follower.Restore(made.Snapshot().AppendHead(nil), changedPages(before, made.Snapshot())); err != nil {
+			t.Fatal(err)
+		}
+		d := made.Snapshot().Digest()
+		if seen[d] || d != follower.Snapshot().Digest() {
+			t.Fatalf("round %d: digest %x, restored %x", round, d, follower.Snapshot().Digest())
+		}
+		seen[d], before = true, made.Snapshot()
+		if f.Key = fmt.Sprint(round - round%3); round%3 == 2 {
+			made.Delete(f.Key)
+		} else if _, _, err := made.Put(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A set that goes back to an earlier state has its answers: a fence that comes again with its ref
 // is found, whatever the cells could take.
 func TestRestoreOfAnEarlierState(t *testing.T) {

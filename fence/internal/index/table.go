@@ -1,8 +1,10 @@
 package index
 
 import (
+	"crypto/sha256"
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"paddock/fence/geojson"
 	"paddock/fence/geometry"
@@ -72,6 +74,17 @@ const PageSize = 256
 type Page struct {
 	live    int
 	entries [PageSize]*Entry
+	digest  atomic.Pointer[[sha256.Size]byte] // see Digest
+}
+
+// Digest returns the hash of the page, which find makes the first time.
+func (pg *Page) Digest(find func() [sha256.Size]byte) [sha256.Size]byte {
+	if known := pg.digest.Load(); known != nil {
+		return *known
+	}
+	d := find()
+	pg.digest.Store(&d)
+	return d
 }
 
 // Table maps refs to entries. It is immutable: with gives a changed copy that shares all
@@ -102,8 +115,8 @@ func (t *Table) With(r geojson.Ref, e *Entry) *Table {
 	next.pages = make([]*Page, max(len(t.pages), i+1))
 	copy(next.pages, t.pages)
 	pg := new(Page)
-	if next.pages[i] != nil {
-		*pg = *next.pages[i]
+	if old := next.pages[i]; old != nil {
+		pg.live, pg.entries = old.live, old.entries
 	}
 	next.pages[i] = pg
 	next.Put(r, e)

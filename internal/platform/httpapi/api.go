@@ -159,7 +159,7 @@ func New(cfg Config) *API {
 	if cfg.Book == nil {
 		cfg.Book = rulebook.New(track.Policy{})
 	}
-	a := &API{cfg: cfg, gate: newGate(&cfg), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(), tiles: tiles.NewCache()}
+	a := &API{cfg: cfg, gate: newGate(&cfg), memory: budget.New(bodiesAtOnce * cfg.MaxBody), etags: newETags(cfg.Leader != nil), tiles: tiles.NewCache()}
 	a.rules = ruleapi.Rules{Audit: cfg.Audit, Book: cfg.Book, Catalog: cfg.Catalog, Refusing: cfg.Pipeline.Refusing, Settle: cfg.Pipeline.Settle}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.live = newLiveHub(&a.cfg)

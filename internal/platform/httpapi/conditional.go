@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,35 +13,71 @@ import (
 	"paddock/internal/platform/httpapi/etag"
 )
 
-// etags names states of sets, and never uses a name twice: generations restart in each process, and
-// with each set that takes the name of a deleted one.
+// etags names states of sets, and never uses a name for two. Where nodes share the sets, a state
+// has the same name at all of them: that of its content, with the generation. Elsewhere it has one
+// of its own, as generations restart in each process, and with each set that takes the name of a
+// deleted one.
 type etags struct {
-	epoch string // identifies the process
+	shared bool   // by nodes
+	epoch  string // identifies the process
 
 	mu   sync.Mutex
 	next uint64
-	ids  map[weak.Pointer[fence.Set]]uint64 // by identity, without keeping the set
+	sets map[weak.Pointer[fence.Set]]*tagged // by identity, without keeping the set
 }
 
-func newETags() etags {
-	return etags{epoch: strconv.FormatInt(time.Now().UnixNano(), 36), ids: map[weak.Pointer[fence.Set]]uint64{}}
+// tagged is what the names of a set's states are made of.
+type tagged struct {
+	id   uint64
+	last weak.Pointer[fence.Snapshot] // of which hash is
+	hash string
+}
+
+func newETags(shared bool) etags {
+	return etags{shared: shared, epoch: strconv.FormatInt(time.Now().UnixNano(), 36), sets: map[weak.Pointer[fence.Set]]*tagged{}}
 }
 
 func (e *etags) of(s *fence.Set, snap *fence.Snapshot) string {
+	generation := strconv.FormatUint(snap.Generation(), 10)
+	if e.shared {
+		return `"` + e.hash(s, snap) + "-" + generation + `"`
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	id, ok := e.ids[weak.Make(s)]
+	return `"` + e.epoch + "-" + strconv.FormatUint(e.tagged(s).id, 36) + "-" + generation + `"`
+}
+
+// tagged returns the parts of a set's names. The caller holds the lock.
+func (e *etags) tagged(s *fence.Set) *tagged {
+	t, ok := e.sets[weak.Make(s)]
 	if !ok {
-		for p := range e.ids { // of deleted sets
+		for p := range e.sets { // of deleted sets
 			if p.Value() == nil {
-				delete(e.ids, p)
+				delete(e.sets, p)
 			}
 		}
 		e.next++
-		id = e.next
-		e.ids[weak.Make(s)] = id
+		t = &tagged{id: e.next}
+		e.sets[weak.Make(s)] = t
 	}
-	return `"` + e.epoch + "-" + strconv.FormatUint(id, 36) + "-" + strconv.FormatUint(snap.Generation(), 10) + `"`
+	return t
+}
+
+// hash returns the hash of a snapshot as text. That of a large set takes a while the first time.
+func (e *etags) hash(s *fence.Set, snap *fence.Snapshot) string {
+	e.mu.Lock()
+	t := e.tagged(s)
+	known, hash := t.last == weak.Make(snap), t.hash
+	e.mu.Unlock()
+	if known {
+		return hash
+	}
+	digest := snap.Digest()
+	hash = hex.EncodeToString(digest[:16])
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t.last, t.hash = weak.Make(snap), hash
+	return hash
 }
 
 // tell adds the state of a set to the head of an answer.

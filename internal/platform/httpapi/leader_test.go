@@ -5,7 +5,77 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+
+	"paddock/fence"
 )
+
+// follow gives the sets of the leader to a follower, as the log does.
+func (tw *town) follow(leader *town) {
+	tw.Helper()
+	var change fence.Change
+	for _, name := range tw.catalog.Names() {
+		if _, ok := leader.catalog.Get(name); !ok {
+			change.Remove = append(change.Remove, name)
+		}
+	}
+	for made := range leader.catalog.All() {
+		set, err := fence.NewSet(made.Name(), fence.Options{})
+		must(tw.TB, err)
+		snap, pages := made.Snapshot(), map[int][]byte{}
+		for i, p := range snap.Pages() {
+			pages[i] = p.Append(nil)
+		}
+		_, err = set.Restore(snap.AppendHead(nil), pages)
+		must(tw.TB, err)
+		change.Put = append(change.Put, set)
+	}
+	_, err := tw.catalog.Apply(change)
+	must(tw.TB, err)
+}
+
+// A state has the same ETag at all nodes, so a change to what was read at a follower is made, and
+// is refused only if the set has changed.
+func TestConditionsOfWhatAFollowerHas(t *testing.T) {
+	leader := newTown(t, options{config: func(c *Config) { c.Leader = func() (string, bool) { return "", true } }})
+	follower := newTown(t, options{emptyCatalog: true, config: func(c *Config) { c.Leader = func() (string, bool) { return leader.url, false } }})
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{
+		{"PUT", "/v1/sets/squares/fences/a", 200},
+		{"PUT", "/v1/sets/squares/fences/a", 200}, // with the same fence
+		{"DELETE", "/v1/sets/squares/fences/b", 204},
+		{"PUT", "/v1/sets/squares", 200},
+		{"DELETE", "/v1/sets/squares", 204},
+	} {
+		follower.follow(leader)
+		tag := follower.get("/v1/sets/squares").header.Get("ETag")
+		if seen[tag] || tag != follower.get("/v1/sets/squares/fences").header.Get("ETag") {
+			t.Errorf("%s %s: %s", c.method, c.path, tag)
+		}
+		seen[tag] = true
+		for _, node := range []*town{leader, follower} {
+			for _, path := range []string{"/v1/sets/squares", "/v1/sets/squares/tiles/0/0/0"} {
+				if r := node.get(path, "If-None-Match", tag); r.status != http.StatusNotModified {
+					t.Errorf("GET %s: %d", path, r.status)
+				}
+			}
+		}
+		change := request{method: c.method, path: c.path, body: triangle, headers: []string{"If-Match", tag}}
+		if r := follower.send(change); r.status != c.status {
+			t.Fatalf("%s %s: %d %s", c.method, c.path, r.status, r.body)
+		}
+		if r := follower.send(change); r.status != http.StatusPreconditionFailed && r.status != http.StatusNotFound {
+			t.Errorf("%s %s: it has changed: %d %s", c.method, c.path, r.status, r.body)
+		}
+	}
+	// Another set with its name begins with the same generation.
+	leader.expect(leader.post("/v1/sets/squares", triangle), 201, "")
+	if tag := leader.get("/v1/sets/squares").header.Get("ETag"); seen[tag] {
+		t.Errorf("%s again", tag)
+	}
+}
 
 // A follower passes changes to the leader, with their bodies and conditions, and answers look-ups
 // itself.

@@ -262,6 +262,9 @@ func (a *API) guard(s *fence.Set, given etag.Condition, exists func(now *fence.S
 		if there, _ := a.cfg.Catalog.Get(s.Name()); there != s {
 			return noSet(s.Name())
 		}
+		if given == (etag.Condition{}) {
+			return nil
+		}
 		return checkState(given, exists(now), a.etags.of(s, now))
 	}
 }
