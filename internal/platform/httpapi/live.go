@@ -25,6 +25,7 @@ const (
 	liveStats = 10
 
 	liveEvents   = 1000    // in one frame
+	liveScans    = 64      // of the log in one tick, each of some hundred records
 	liveMessage  = 4 << 10 // bytes in one message of a client
 	livePatience = 2 * time.Second
 )
@@ -97,6 +98,7 @@ type liveClient struct {
 	unseen  events.Filter // what the key is not for is left out
 	filter  events.Filter
 	reader  *events.Reader
+	told    uint64               // the cursor that the client has
 	seen    *events.Subscription // of reader
 	sets    string               // the last description of the sets
 	records []events.Record
@@ -186,7 +188,7 @@ func (c *liveClient) run(ctx context.Context) (err error) {
 	ticker := time.NewTicker(liveTick)
 	defer ticker.Stop()
 	for n := 0; ; n++ {
-		if err := c.step(n); err != nil {
+		if err := c.step(ctx, n); err != nil {
 			return err
 		}
 		if err := c.wait(ctx, ticker.C, false); err != nil {
@@ -219,9 +221,10 @@ func (c *liveClient) wait(ctx context.Context, tick <-chan time.Time, one bool) 
 // greet sends the greeting and waits briefly for the first request, so that a client that resumes
 // receives nothing before its cursor is known.
 func (c *liveClient) greet(ctx context.Context) error {
+	c.told = c.reader.Position()
 	hello := map[string]any{
 		"type": "hello", "version": c.api.cfg.Version, "t": time.Now().UnixMilli(),
-		"cursor": c.api.cfg.Log.Cursor(c.reader.Position()), "demo": c.api.cfg.Demo, "bus": c.api.cfg.BusURL,
+		"cursor": c.api.cfg.Log.Cursor(c.told), "demo": c.api.cfg.Demo, "bus": c.api.cfg.BusURL,
 		"tunnel": c.api.cfg.Tunnel != nil, "history": c.api.cfg.History != nil,
 	}
 	if b := c.api.cfg.Basemap.Describe(); b != nil {
@@ -256,18 +259,23 @@ func (c *liveClient) obey(req liveRequest) error {
 		})
 	}
 	c.reader = c.api.cfg.Log.Reader(after, c.filter)
+	c.told = c.reader.Position()
 	c.seen.Follow(c.reader)
 	return nil
 }
 
-// step sends the messages of the n-th tick.
-func (c *liveClient) step(n int) error {
+// step sends the messages of the n-th tick. Behind the end of the log these are the rest of its
+// events.
+func (c *liveClient) step(ctx context.Context, n int) error {
 	ended := c.api.cfg.Log.Ended()
-	if err := c.sendEvents(); err != nil {
+	more, err := c.sendEvents(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if ended {
+	case ended && !more:
 		return events.ErrEnded
+	case ended:
+		return nil
 	}
 	if n%liveDots == 0 && c.grant.Can(keyring.ObjectsRead) {
 		if err := c.sendDots(); err != nil {
@@ -275,6 +283,9 @@ func (c *liveClient) step(n int) error {
 		}
 	}
 	if n%liveStats == 0 {
+		if err := c.sendPosition(); err != nil {
+			return err
+		}
 		if err := c.sendSets(); err != nil {
 			return err
 		}
@@ -283,41 +294,66 @@ func (c *liveClient) step(n int) error {
 	return nil
 }
 
-func (c *liveClient) sendEvents() error {
-	for !c.grant.HasEnded() {
-		records, gap := c.reader.TryNext(c.records[:0])
-		if gap.Count() > 0 {
-			object := map[string]any{"type": "gap", "cursor": c.api.cfg.Log.Cursor(gap.To), "count": nil} // null: unknown
-			gap.Describe(object)
-			if err := c.send(object); err != nil {
-				return err
-			}
-		}
+// sendEvents sends the events that are selected among the next records. Few of very many may be, so
+// it looks at a bounded number; more reports that others wait.
+func (c *liveClient) sendEvents(ctx context.Context) (more bool, err error) {
+	more = true
+	for i := 0; more && i < liveScans; i++ {
 		switch {
-		case len(records) == 0 && gap.Count() == 0:
-			return nil
-		case len(records) == 0:
-			continue
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case c.grant.HasEnded():
+			return false, errKeyEnded
 		}
-		b := append(c.frame[:0], `{"type":"events","cursor":"`...)
-		b = append(b, c.api.cfg.Log.Cursor(c.reader.Position())...)
-		b = append(b, `","events":[`...)
-		for i := range records {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = records[i].JSON.Append(b)
-		}
-		b = append(b, ']')
-		if c.viewer.FiltersStates() && c.grant.Can(keyring.ObjectsRead) {
-			b = c.appendStates(b, records)
-		}
-		c.frame = append(b, '}')
-		if err := c.write(websocket.MessageText, c.frame); err != nil {
-			return err
+		var records []events.Record
+		var gap events.Gap
+		records, gap, more = c.reader.TrySome(c.records[:0])
+		if err := c.sendBatch(records, gap); err != nil {
+			return false, err
 		}
 	}
-	return errKeyEnded
+	return more, nil
+}
+
+// sendBatch sends events in one frame, after the gap before them.
+func (c *liveClient) sendBatch(records []events.Record, gap events.Gap) error {
+	if gap.Count() > 0 {
+		object := map[string]any{"type": "gap", "cursor": c.api.cfg.Log.Cursor(gap.To), "count": nil} // null: unknown
+		gap.Describe(object)
+		if err := c.send(object); err != nil {
+			return err
+		}
+		c.told = gap.To
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	b := append(c.frame[:0], `{"type":"events","cursor":"`...)
+	c.told = c.reader.Position()
+	b = append(b, c.api.cfg.Log.Cursor(c.told)...)
+	b = append(b, `","events":[`...)
+	for i := range records {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = records[i].JSON.Append(b)
+	}
+	b = append(b, ']')
+	if c.viewer.FiltersStates() && c.grant.Can(keyring.ObjectsRead) {
+		b = c.appendStates(b, records)
+	}
+	c.frame = append(b, '}')
+	return c.write(websocket.MessageText, c.frame)
+}
+
+// sendPosition tells a client that goes on without events how far it has come, so that it does not
+// begin where it was after a reconnect.
+func (c *liveClient) sendPosition() error {
+	if c.told == c.reader.Position() {
+		return nil
+	}
+	c.told = c.reader.Position()
+	return c.send(map[string]any{"type": "events", "cursor": c.api.cfg.Log.Cursor(c.told), "events": []any{}})
 }
 
 // sendSets sends the description of the sets if it has changed.

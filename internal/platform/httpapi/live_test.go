@@ -243,7 +243,7 @@ func TestLiveFilter(t *testing.T) {
 	// With a cursor: otherwise the filter applies from the moment at which the server receives it.
 	v.ask(`{"events":{"set":"","fence":"","event":"","object":""},"cursor":"run1-8"}`)
 	tw.swing("x", 1)
-	v.until("events", func(f liveFrame) bool { return f.Events[0].Data.Object.ID == "x" })
+	v.until("events", func(f liveFrame) bool { return len(f.Events) > 0 && f.Events[0].Data.Object.ID == "x" })
 }
 
 // A dashboard that reconnects resumes at its cursor, or receives the size of the gap.
