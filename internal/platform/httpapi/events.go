@@ -144,6 +144,7 @@ func eventRange(wait, limit string) (bool, int, error) {
 type encoding struct {
 	mediaType string
 	heartbeat string
+	position  string // what begins a heartbeat with a cursor; "": none has one
 	record    func(dst []byte, cursor, kind string, json []byte) []byte
 	tile38    bool // events as notifications of Tile38
 }
@@ -152,6 +153,7 @@ var (
 	serverSent = encoding{
 		mediaType: "text/event-stream",
 		heartbeat: ":\n\n",
+		position:  "id: ",
 		record:    events.AppendServerSent,
 	}
 	jsonLines = encoding{
@@ -189,6 +191,8 @@ type eventStream struct {
 	w   http.ResponseWriter
 	rc  *http.ResponseController
 	buf []byte
+
+	told string // the cursor that the client has; "": none yet
 }
 
 func (s *eventStream) begin() {
@@ -238,7 +242,7 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) error {
 			err = s.send(s.buf)
 			s.buf = s.buf[:0]
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			err = s.send([]byte(s.enc.heartbeat))
+			err = s.send(s.heartbeat(reader.Position()))
 		}
 		if err != nil {
 			return err
@@ -246,11 +250,23 @@ func (s *eventStream) follow(ctx context.Context, reader *events.Reader) error {
 	}
 }
 
+// heartbeat returns what a quiet stream sends. It has the cursor if the client has an earlier one:
+// an id alone is no event to a browser, but the place where it goes on after a reconnect.
+func (s *eventStream) heartbeat(at uint64) []byte {
+	cursor := s.log.Cursor(at)
+	if s.enc.position == "" || s.told == cursor {
+		return []byte(s.enc.heartbeat)
+	}
+	s.told = cursor
+	return []byte(s.enc.position + cursor + "\n\n")
+}
+
 // encode appends a batch to the buffer, after the gap before it.
 func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 	b := s.buf
 	if gap.Count() > 0 {
-		b = s.enc.record(b, s.log.Cursor(gap.To), "gap", s.log.GapJSON(gap))
+		s.told = s.log.Cursor(gap.To)
+		b = s.enc.record(b, s.told, "gap", s.log.GapJSON(gap))
 	}
 	for i := range records {
 		r := &records[i]
@@ -258,7 +274,8 @@ func (s *eventStream) encode(records []events.Record, gap events.Gap) {
 		if s.enc.tile38 {
 			text = events.AppendTile38(nil, r)
 		}
-		b = s.enc.record(b, s.log.Cursor(r.Cursor), r.Kind.String(), text)
+		s.told = s.log.Cursor(r.Cursor)
+		b = s.enc.record(b, s.told, r.Kind.String(), text)
 	}
 	s.buf = b
 }

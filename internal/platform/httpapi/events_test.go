@@ -332,8 +332,8 @@ func TestGapInTheStream(t *testing.T) {
 func TestHeartbeats(t *testing.T) {
 	tw := newTown(t, options{config: func(c *Config) { c.Heartbeat = time.Millisecond }})
 	s := tw.subscribe("/v1/events")
-	for range 3 {
-		if a, b := s.line(), s.line(); a != ":" || b != "" {
+	for _, want := range []string{"id: run1-0", ":", ":"} {
+		if a, b := s.line(), s.line(); a != want || b != "" {
 			t.Errorf("got %q, %q", a, b)
 		}
 	}
@@ -342,6 +342,29 @@ func TestHeartbeats(t *testing.T) {
 		if a := s.line(); a != "" {
 			t.Errorf("got %q", a)
 		}
+	}
+}
+
+// A stream whose filter selects nothing goes on with the log: a browser that loses its connection
+// then begins where it was, and has missed nothing.
+func TestHeartbeatsHaveTheCursor(t *testing.T) {
+	tw := newTown(t, options{records: 4, config: func(c *Config) { c.Heartbeat = 10 * time.Millisecond }})
+	s := tw.subscribe("/v1/events?object=none")
+	tw.swing("v", 5)                // 10 events, of which 7 to 10 are kept
+	for s.line() != "id: run1-10" { // before it there may be a gap
+	}
+	if line := s.line(); line != "" {
+		t.Errorf("the cursor is part of an event: %q", line)
+	}
+	s.end()
+	again := tw.subscribe("/v1/events?object=w", "Last-Event-ID", "run1-10")
+	tw.swing("w", 1)
+	seen := map[string]int{}
+	for line := ""; line != ":" || seen["id: run1-12"] == 0; seen[line]++ { // to a heartbeat behind both events
+		line = again.line()
+	}
+	if seen["id: run1-11"] != 1 || seen["id: run1-12"] != 1 || seen["event: exit"] != 1 {
+		t.Errorf("got %v", seen)
 	}
 }
 
