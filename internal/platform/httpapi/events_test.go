@@ -15,6 +15,7 @@ import (
 
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/ingest"
+	"paddock/internal/process/keyring"
 )
 
 // cloudEvent is an event as a subscriber reads it.
@@ -365,6 +366,32 @@ func TestHeartbeatsHaveTheCursor(t *testing.T) {
 	}
 	if seen["id: run1-11"] != 1 || seen["id: run1-12"] != 1 || seen["event: exit"] != 1 {
 		t.Errorf("got %v", seen)
+	}
+}
+
+// A key that asks for a set or a fleet that it is not for is told so.
+func TestEventsThatAKeyIsNotFor(t *testing.T) {
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	t.Cleanup(ring.Close)
+	must(t, ring.Add(keyring.Key{Name: "one", SHA256: keyring.DigestOf("secret"), Verbs: []string{"events:read", "rules:write"}, Fleets: []string{"taxis"}, Sets: []string{"squares"}}))
+	tw := newTown(t, options{config: func(c *Config) { c.Keys, c.KeyRequired = ring, true }})
+	for path, detail := range map[string]string{
+		"/v1/events?fleet=buses":                    `the key "one" is not for the fleet "buses"`,
+		"/v1/events?wait=0&fleet=buses&set=squares": `the key "one" is not for the fleet "buses"`,
+		"/v1/events?set=far":                        `the key "one" is not for the set "far"`,
+		"/v1/rules?set=far":                         `the key "one" is not for the set "far"`,
+		"/v1/events?wait=0&fleet=taxis&set=squares": "",
+		"/v1/events?wait=0":                         "",
+		"/v1/rules?set=squares":                     "",
+		"/v1/rules?set=":                            "",
+	} {
+		r := tw.get(path, "Authorization", "Bearer secret")
+		if detail == "" {
+			tw.expect(r, 200, "")
+			continue
+		}
+		tw.problem(r, 403, detail)
 	}
 }
 

@@ -29,6 +29,9 @@ func (a *API) getRules(w http.ResponseWriter, r *http.Request) error {
 	}
 	if set := q.Get("set"); q.Has("set") {
 		query.Set = &set
+		if err := permitSet(r, set); set != "" && err != nil { // "" is the rules of no set
+			return err
+		}
 	}
 	return writeJSON(w, http.StatusOK, a.rulesOf(r).List(query))
 }

@@ -71,7 +71,12 @@ func (a *API) reader(r io.Reader, g *keyring.Grant) (*events.Reader, error) {
 	if err := f.Validate(); err != nil {
 		return nil, invalid("filter: " + err.Error())
 	}
-	if g.Limited() {
+	switch {
+	case f.Set != "" && !g.Set(f.Set):
+		return nil, &wire.Error{Code: wire.PermissionDenied, Msg: fmt.Sprintf("the key %.64q is not for the set %.64q", g.Name(), f.Set)}
+	case f.Fleet != "" && !g.Fleet(f.Fleet):
+		return nil, &wire.Error{Code: wire.PermissionDenied, Msg: fmt.Sprintf("the key %.64q is not for the fleet %.64q", g.Name(), f.Fleet)}
+	case g.Limited():
 		f.Sees = g.Sees
 	}
 	log := a.cfg.Log

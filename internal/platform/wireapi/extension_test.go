@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"paddock/internal/process/keyring"
 	"paddock/wire"
@@ -109,4 +110,28 @@ func TestAKeyLimitsHandlersBehindTheEndOfTheirConnection(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
+}
+
+// A subscription to a set or a fleet that the key is not for is refused.
+func TestEventsThatAKeyIsNotFor(t *testing.T) {
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	defer ring.Close()
+	must(t, ring.Add(keyring.Key{Name: "one", SHA256: keyring.DigestOf("secret"), Verbs: []string{"events:read"}, Fleets: []string{"taxis"}, Sets: []string{"squares"}}))
+	s := newSite(t, func(cfg *Config) { cfg.Keys, cfg.KeyRequired = ring, true })
+	client := s.dial(&wire.Config{Auth: wire.TokenAuth("one", []byte("secret"))})
+	for filter, want := range map[string]string{
+		`{"fleet":"buses"}`:             `the key "one" is not for the fleet "buses"`,
+		`{"set":"far","fleet":"taxis"}`: `the key "one" is not for the set "far"`,
+	} {
+		stream, err := client.Open(s.ctx(), KindEvents, wire.OpenOptions{})
+		must(t, err)
+		must(t, stream.WriteMsg([]byte(filter)))
+		must(t, stream.SetReadDeadline(time.Now().Add(patience)))
+		_, err = stream.ReadMsg(nil)
+		if e, ok := errors.AsType[*wire.Error](err); !ok || e.Code != wire.PermissionDenied || e.Msg != want {
+			t.Errorf("%s: %v", filter, err)
+		}
+	}
+	s.subscribe(client, `{"set":"squares","fleet":"taxis"}`)
 }
