@@ -106,7 +106,11 @@ func (a *API) dryPositions(r *http.Request, l *budget.Lease, q *dryRun) (*ingest
 	case q.History != nil:
 		return a.dryHistory(r, l, q)
 	}
-	dec := ingest.Decoder{Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
+	fleet, err := sendingFleet(r, "")
+	if err != nil {
+		return nil, err
+	}
+	dec := ingest.Decoder{Fleet: fleet, Arrived: track.MillisOf(time.Now()), MaxAhead: a.cfg.MaxAhead}
 	batch, err := dec.Decode(q.Positions)
 	if err != nil {
 		return nil, fail(http.StatusBadRequest, "body: positions: %v", err)

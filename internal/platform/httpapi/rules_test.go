@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"paddock/internal/process/keyring"
 )
 
 func (tw *town) put(path, body string, headers ...string) reply {
@@ -204,4 +206,19 @@ func TestDryRun(t *testing.T) {
 	}
 	tw.expect(tw.post("/v1/rules/dry-run", `{"history":{"object":"v","from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}}`), 404, "")
 	tw.expect(tw.get("/v1/rules/dry-run"), 404, "")
+}
+
+// Positions without a fleet are in the only one of the key, as those that it sends are.
+func TestDryRunOfAKey(t *testing.T) {
+	ring, err := keyring.Open(nil)
+	must(t, err)
+	t.Cleanup(ring.Close)
+	must(t, ring.Add(keyring.Key{Name: "one", SHA256: keyring.DigestOf("secret"), Verbs: []string{"rules:write"}, Fleets: []string{"taxis"}}))
+	tw := newTown(t, options{config: func(c *Config) { c.Keys, c.KeyRequired = ring, true }})
+	r := tw.post("/v1/rules/dry-run", `{"policy":{"initial":"enter"},"positions":[{"id":"v","lon":1,"lat":1,"t":1000000000000}]}`, "Authorization", "Bearer secret")
+	if r.status != 200 || !strings.Contains(string(r.body), `"fleet":"taxis"`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	tw.problem(tw.post("/v1/rules/dry-run", `{"positions":[{"id":"v","fleet":"buses","lon":1,"lat":1,"t":1000000000000}]}`, "Authorization", "Bearer secret"),
+		403, `the key "one" is not for the fleet "buses"`)
 }
