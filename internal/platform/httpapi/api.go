@@ -373,6 +373,7 @@ func (a *API) routes() http.Handler {
 // dispatch chooses a router before another router could clean the path in its own way.
 func (a *API) dispatch(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = a.fromClient(r)
 		_, fromDevice := device(r)
 		switch {
 		case a.isForLeader(r) && a.toLeader(w, r):

@@ -2,7 +2,11 @@ package httpapi
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,7 +21,7 @@ const (
 	// two looks.
 	leaderPatience = 10 * time.Second
 	leaderPause    = 50 * time.Millisecond
-	// passedHeader marks a request that a node has passed to the leader.
+	// passedHeader marks a request that a node has passed to the leader: see passedBy.
 	passedHeader = "Paddock-Passed"
 )
 
@@ -92,7 +96,7 @@ func (a *API) passTo(w http.ResponseWriter, r *http.Request, to *url.URL) (refus
 			p.SetURL(to)
 			p.Out.Host = p.In.Host
 			p.SetXForwarded()
-			p.Out.Header.Set(passedHeader, "1")
+			p.Out.Header.Set(passedHeader, p.In.RemoteAddr+" "+a.passedBy(p.In, p.In.RemoteAddr))
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
@@ -104,6 +108,26 @@ func (a *API) passTo(w http.ResponseWriter, r *http.Request, to *url.URL) (refus
 	}
 	proxy.ServeHTTP(w, r)
 	return refused
+}
+
+// passedBy returns what only a node can add to a request of a client with this address: a MAC under
+// the secret that the nodes share.
+func (a *API) passedBy(r *http.Request, client string) string {
+	m := hmac.New(sha256.New, a.gate.sessions.mac([]byte("passed"))) // no text of a cookie
+	_, _ = fmt.Fprintf(m, "%s %s %s", r.Method, client, r.URL.Path)
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// fromClient returns a request that a node has passed as one from the address of its client, which
+// the audit notes. The word of others is not taken.
+func (a *API) fromClient(r *http.Request) *http.Request {
+	client, mac, ok := strings.Cut(r.Header.Get(passedHeader), " ")
+	if !ok || !hmac.Equal([]byte(mac), []byte(a.passedBy(r, client))) {
+		return r
+	}
+	r = r.WithContext(r.Context())
+	r.RemoteAddr = client
+	return r
 }
 
 // keepOpen is the body of a request that may be passed on a second time, as nothing of it was read.

@@ -1,12 +1,18 @@
 package httpapi
 
 import (
+	"bytes"
+	"context"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"paddock/fence"
+	"paddock/internal/platform/journal"
+	"paddock/internal/platform/journal/audit"
 )
 
 // follow gives the sets of the leader to a follower, as the log does.
@@ -98,6 +104,57 @@ func TestChangesGoToTheLeader(t *testing.T) {
 	}
 	if r := follower.get("/v1/search?lon=1&lat=5"); r.status != 200 {
 		t.Errorf("a look-up: %d %s", r.status, r.body)
+	}
+}
+
+// The audit has the address of the client, whichever node it asked. A client cannot give another
+// one, unless it knows the secret of the nodes.
+func TestAuditOfAPassedChange(t *testing.T) {
+	log, err := audit.Open(journal.NewMemory())
+	must(t, err)
+	secret := bytes.Repeat([]byte("s"), 32)
+	leader := newTown(t, options{config: func(c *Config) {
+		c.Leader, c.Audit, c.SessionSecret = func() (string, bool) { return "", true }, log, secret
+	}})
+	node := func(secret []byte) *town {
+		return newTown(t, options{config: func(c *Config) {
+			c.Leader, c.SessionSecret = func() (string, bool) { return leader.url, false }, secret
+		}})
+	}
+	follower, stranger := node(secret), node(bytes.Repeat([]byte("x"), 32))
+	var own string // address of the client
+	for _, tw := range []*town{leader, follower, stranger} {
+		tw.client.Transport = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err == nil {
+				own = conn.LocalAddr().String()
+			}
+			return conn, err
+		}}
+	}
+	const rule = "/v1/rules/r"
+	for i, c := range []struct {
+		at      *town
+		headers []string
+		own     bool
+	}{
+		{leader, nil, true},
+		{follower, nil, true},
+		{follower, []string{passedHeader, "", "X-Forwarded-For", "192.0.2.1"}, true},
+		{leader, []string{passedHeader, "1", "X-Forwarded-For", "192.0.2.1"}, true},
+		{leader, []string{passedHeader, "192.0.2.1:80 " + follower.api.passedBy(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: rule}}, "192.0.2.1:80")}, true},
+		{leader, []string{passedHeader, "192.0.2.1:80 " + stranger.api.passedBy(&http.Request{Method: http.MethodPut, URL: &url.URL{Path: rule}}, "192.0.2.1:80")}, true},
+		{stranger, nil, false},
+	} {
+		if r := c.at.put(rule, `{"set":"far"}`, c.headers...); r.status != 200 && r.status != 201 {
+			t.Fatalf("%d: %d %s", i, r.status, r.body)
+		}
+		c.at.client.CloseIdleConnections()
+		found, _, err := log.List(audit.Query{Limit: 1})
+		must(t, err)
+		if len(found) != 1 || (found[0].From == own) != c.own || strings.HasPrefix(found[0].From, "192") {
+			t.Errorf("%d: from %+v, the client is %s", i, found, own)
+		}
 	}
 }
 
