@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"paddock/internal/platform/rulebook"
 	"paddock/internal/process/keyring"
 )
 
@@ -208,7 +209,19 @@ func TestDryRun(t *testing.T) {
 	tw.expect(tw.get("/v1/rules/dry-run"), 404, "")
 }
 
-// Positions without a fleet are in the only one of the key, as those that it sends are.
+// The number of rules about objects near each other has a bound, also for a rule that becomes one.
+func TestRulesAreBounded(t *testing.T) {
+	tw := newTown(t, options{})
+	for i := range rulebook.MaxNear {
+		tw.expect(tw.put(fmt.Sprint("/v1/rules/near-", i), `{"near":{"metres":5}}`), 201, "")
+	}
+	const detail = "too many rules with near: at most 100 are kept; delete one first"
+	tw.problem(tw.put("/v1/rules/more", `{"near":{"metres":5}}`), 507, detail)
+	tw.expect(tw.put("/v1/rules/more", `{"set":"far"}`), 201, "")
+	tw.problem(tw.patch("/v1/rules/more", `{"set":null,"near":{"metres":5}}`), 507, detail)
+}
+
+// Positions of a dry run without a fleet are in the only one of the key, as in POST /v1/positions.
 func TestDryRunOfAKey(t *testing.T) {
 	ring, err := keyring.Open(nil)
 	must(t, err)
