@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/httpapi/livemap"
 	"paddock/internal/platform/ingest"
 )
 
@@ -15,8 +16,7 @@ type liveHub struct {
 	cfg *Config
 
 	mu      sync.Mutex
-	sampled time.Time
-	sample  []track.Dot // replaced, never changed: readers hold it
+	sample  livemap.Sample
 	figures liveFigures
 	counted time.Time
 	totals  ingest.Totals
@@ -46,14 +46,15 @@ func (m *lastMinute) add(now time.Time, count uint64) uint64 {
 func newLiveHub(cfg *Config) *liveHub { return &liveHub{cfg: cfg} }
 
 // dots returns all objects as they were at most half a frame ago.
-func (h *liveHub) dots() (time.Time, []track.Dot) {
+func (h *liveHub) dots() livemap.Sample {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if now := time.Now(); now.Sub(h.sampled) > liveDots*liveTick/2 {
-		h.sample = h.cfg.Pipeline.Dots(make([]track.Dot, 0, len(h.sample)+64))
-		h.sampled = now
+	if now := time.Now(); now.Sub(h.sample.At) > liveDots*liveTick/2 {
+		removed := h.cfg.Pipeline.Removed()
+		dots := h.cfg.Pipeline.Dots(make([]track.Dot, 0, len(h.sample.Dots)+64))
+		h.sample = livemap.Sample{At: now, Dots: dots, Removed: removed}
 	}
-	return h.sampled, h.sample
+	return h.sample
 }
 
 // liveFigures are the figures of the dashboard's bar.

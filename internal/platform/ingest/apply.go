@@ -141,8 +141,9 @@ func (p *Pipeline) change(q int, r *record) {
 func (p *Pipeline) remove(o *removal, r *record) (removed bool) {
 	q := subjects.Partition(o.fleet, o.id)
 	t := p.partitions[q]
+	d, _ := t.Dot(o.fleet, o.id)
 	if removed, t.events = t.Remove(o.fleet, o.id, r.at, t.events); removed {
-		p.gone.Add(1)
+		p.gone.add(handleOf(d.Handle, q))
 	}
 	p.encode(q)
 	return removed

@@ -132,8 +132,8 @@ type Config struct {
 type Pipeline struct {
 	cfg     Config
 	clock   *clock
-	options []byte        // Config.Track in its stored form
-	gone    atomic.Uint64 // removed objects
+	options []byte // Config.Track in its stored form
+	gone    removedHandles
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 

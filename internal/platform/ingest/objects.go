@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"paddock/fence/track"
 	"paddock/internal/platform/subjects"
@@ -188,6 +189,38 @@ func (p *Pipeline) Postponed() (partitions int) {
 	return partitions
 }
 
-// Removed returns the number of objects removed since the start. A handle of Dots may stand for
-// another object once it has changed.
-func (p *Pipeline) Removed() uint64 { return p.gone.Load() }
+// removedHandles has the handles of the objects that were removed last. It is changed under the
+// lock of the partitions.
+type removedHandles struct {
+	count atomic.Uint64 // since the start
+	last  [4096]uint32  // the handle of removal n is at n modulo the length
+}
+
+func (r *removedHandles) add(handle uint32) {
+	n := r.count.Load()
+	r.last[n%uint64(len(r.last))] = handle
+	r.count.Store(n + 1)
+}
+
+// Removed returns the number of objects removed since the start.
+func (p *Pipeline) Removed() uint64 { return p.gone.count.Load() }
+
+// RemovedSince returns the handles of the objects that were removed after the first n. Each of them
+// may stand for another object by now. It reports false if there are too many to know them: any
+// handle may stand for another object then.
+func (p *Pipeline) RemovedSince(n uint64) (handles []uint32, known bool) {
+	if p.Removed() == n {
+		return nil, true
+	}
+	p.state.RLock()
+	defer p.state.RUnlock()
+	size := uint64(len(p.gone.last))
+	end := p.Removed()
+	if end-n > size {
+		return nil, false
+	}
+	for ; n < end; n++ {
+		handles = append(handles, p.gone.last[n%size])
+	}
+	return handles, true
+}

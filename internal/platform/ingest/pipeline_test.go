@@ -412,6 +412,41 @@ func TestClosedPipelineKnowsNothing(t *testing.T) {
 	}
 }
 
+// The handles of removed objects are told, of so many as are kept.
+func TestRemovedSince(t *testing.T) {
+	p, _ := newPipeline(t, &published{}, Config{})
+	var want []uint32
+	remove := func(id string) {
+		t.Helper()
+		submit(t, p, fixes(id, 0, 1))
+		d, ok := p.Dot("f", id)
+		if removed, err := p.Remove("f", id); err != nil || !ok || !removed {
+			t.Fatal(ok, removed, err)
+		}
+		want = append(want, d.Handle)
+	}
+	for i := range 5 {
+		remove(fmt.Sprint("v", i))
+	}
+	if removed, _ := p.Remove("f", "nothing"); removed || p.Removed() != 5 {
+		t.Errorf("%d objects removed", p.Removed())
+	}
+	for n := range 6 {
+		if got, ok := p.RemovedSince(uint64(n)); !ok || !slices.Equal(got, want[n:]) {
+			t.Errorf("since %d: %v of %v, %v", n, got, want, ok)
+		}
+	}
+	for range len(p.gone.last) {
+		remove("v")
+	}
+	if got, ok := p.RemovedSince(5); !ok || !slices.Equal(got, want[5:]) {
+		t.Errorf("%d of %d handles, %v", len(got), len(want)-5, ok)
+	}
+	if got, ok := p.RemovedSince(4); ok {
+		t.Errorf("%d handles although more were removed than are kept", len(got))
+	}
+}
+
 // The limit of a list bounds its memory too: the objects of no partition are kept beyond it.
 func TestALimitedListIsSmall(t *testing.T) {
 	const all, limit = 3200, 40

@@ -8,6 +8,7 @@ package livemap
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"paddock/fence/track"
@@ -32,8 +33,15 @@ const (
 // Objects is where the objects are: an ingest.Pipeline.
 type Objects interface {
 	Names(dst []ingest.Named, handles []uint32) []ingest.Named
-	Removed() uint64
+	RemovedSince(n uint64) (handles []uint32, known bool)
 	Dot(fleet, id string) (track.Dot, bool)
+}
+
+// Sample is all objects as they were at a time.
+type Sample struct {
+	At      time.Time
+	Dots    []track.Dot // never changed: many viewers hold it
+	Removed uint64      // objects removed before that
 }
 
 // Object names an object.
@@ -60,13 +68,12 @@ type Viewer struct {
 	cell   int // below 0: the client shows no cells
 	single Object
 
-	known     map[uint32]uint64 // handles with names at the client: the last frame with each
-	removed   uint64            // removed objects when the names were sent
-	verdicts  []verdict         // by handle; 0 is not known yet
-	forgotten uint64            // removed objects when the verdicts began
-	frames    uint64            // frames of objects so far
-	packed    bool              // the last frame had cells
-	due       time.Time
+	known    map[uint32]uint64 // handles with names at the client: the last frame with each
+	verdicts []verdict         // by handle; 0 is not known yet
+	removed  uint64            // removed objects behind which names and verdicts may have ended
+	frames   uint64            // frames of objects so far
+	packed   bool              // the last frame had cells
+	due      time.Time
 
 	dots         []track.Dot
 	frame        []byte
@@ -112,30 +119,61 @@ func (v *Viewer) Counts() (objects, silent int) { return v.seen, v.silent }
 // FiltersStates reports whether the viewer sees objects in some states only.
 func (v *Viewer) FiltersStates() bool { return len(v.match.states) > 0 }
 
-// Draw returns the frame for the objects all, as they were at the time at, and the names that the
-// client needs first. The frame is nil if the client shows cells and none is due. It is valid until
-// the next call.
-func (v *Viewer) Draw(at time.Time, all []track.Dot) (names []ingest.Named, frame []byte) {
-	shown := v.look(all)
+// Draw returns the frame for a sample, and the names that the client needs first. The frame is nil
+// if the client shows cells and none is due, or if very many objects were removed since the sample.
+// It is valid until the next call.
+func (v *Viewer) Draw(s Sample) (names []ingest.Named, frame []byte) {
+	v.forget(s.Removed)
+	shown, ok := v.look(&s)
+	if !ok {
+		return nil, nil
+	}
 	if v.packed = v.cell >= 0 && shown > v.bound(); v.packed {
-		if at.Before(v.due) {
+		if s.At.Before(v.due) {
 			return nil, nil
 		}
-		v.due = at.Add(cellsEvery)
-		cells := gather(all, v.shows, v.cell)
-		v.alone(all)
-		names = v.names()
-		v.frame = appendCells(v.frame[:0], at, cells, v.dots)
+		cells := gather(s.Dots, v.shows, v.cell)
+		v.alone(s.Dots)
+		if names, ok = v.names(&s); !ok {
+			return nil, nil
+		}
+		v.due = s.At.Add(cellsEvery)
+		v.frame = appendCells(v.frame[:0], s.At, cells, v.dots)
 		return names, v.frame
 	}
 	v.due = time.Time{}
 	thinned := shown > mostDots
 	if thinned {
-		v.thin(all, shown)
+		v.thin(s.Dots, shown)
 	}
-	names = v.names()
-	v.frame = appendDots(v.frame[:0], at, v.dots, thinned)
+	if names, ok = v.names(&s); !ok {
+		return nil, nil
+	}
+	v.frame = appendDots(v.frame[:0], s.At, v.dots, thinned)
 	return names, v.frame
+}
+
+// forget drops what is known of the handles of removed objects: other objects may have them. The
+// next call begins behind the number removed, that of the sample: the verdicts hide what was
+// removed since.
+func (v *Viewer) forget(removed uint64) {
+	handles, ok := v.objects.RemovedSince(v.removed)
+	v.removed = removed
+	if !ok {
+		clear(v.known)
+		clear(v.verdicts)
+	}
+	for _, h := range handles {
+		delete(v.known, h)
+		v.judgeAs(h, 0)
+	}
+}
+
+// judgeAs changes the verdict on a handle that has one.
+func (v *Viewer) judgeAs(handle uint32, of verdict) {
+	if int(handle) < len(v.verdicts) {
+		v.verdicts[handle] = of
+	}
 }
 
 // bound returns the number of objects above which a frame has cells.
@@ -147,10 +185,20 @@ func (v *Viewer) bound() int {
 }
 
 // look counts the objects in the view that the key permits, returns how many of them the filter
-// selects, and sets dots to the first ones of these.
-func (v *Viewer) look(all []track.Dot) (shown int) {
+// selects, and sets dots to the first ones of these. It reports false if the names of the sample
+// are not known any more.
+func (v *Viewer) look(s *Sample) (shown int, ok bool) {
+	all := s.Dots
 	if v.byName() {
 		v.judge(all)
+		// What was removed since may have been judged by the name of the next object.
+		removed, known := v.objects.RemovedSince(s.Removed)
+		if !known {
+			return 0, false
+		}
+		for _, h := range removed {
+			v.judgeAs(h, judged)
+		}
 	}
 	v.seen, v.silent, v.dots = 0, 0, v.dots[:0]
 	for i := range all {
@@ -169,7 +217,7 @@ func (v *Viewer) look(all []track.Dot) (shown int) {
 			v.dots = append(v.dots, *d)
 		}
 	}
-	return shown
+	return shown, true
 }
 
 // shows reports whether an object is in the view, permitted and selected.
@@ -190,10 +238,6 @@ const judgedAtOnce = 4096
 
 // judge completes the verdicts on the objects in the view.
 func (v *Viewer) judge(all []track.Dot) {
-	if n := v.objects.Removed(); n != v.forgotten { // handles may have been reused
-		v.forgotten = n
-		clear(v.verdicts)
-	}
 	unknown := make([]uint32, 0, judgedAtOnce)
 	for i := range all {
 		d := &all[i]
@@ -247,13 +291,10 @@ func (v *Viewer) alone(all []track.Dot) {
 
 // names returns the names of the handles that the previous frame did not have. An object that
 // returns to the view is named again, so that neither side remembers all objects that were ever in
-// view.
-func (v *Viewer) names() []ingest.Named {
+// view. Objects that were removed since the sample leave the frame: the names may be those of the
+// next objects with their handles. It reports false if these are not known.
+func (v *Viewer) names(s *Sample) (names []ingest.Named, ok bool) {
 	v.frames++
-	if n := v.objects.Removed(); n != v.removed { // handles may have been reused
-		v.removed = n
-		clear(v.known)
-	}
 	var unknown []uint32
 	for i := range v.dots {
 		h := v.dots[i].Handle
@@ -263,9 +304,18 @@ func (v *Viewer) names() []ingest.Named {
 			unknown = append(unknown, h)
 		}
 	}
-	var names []ingest.Named
 	if len(unknown) > 0 {
 		names = v.objects.Names(make([]ingest.Named, 0, len(unknown)), unknown)
+	}
+	removed, ok := v.objects.RemovedSince(s.Removed)
+	if !ok {
+		return nil, false
+	}
+	if len(removed) > 0 {
+		slices.Sort(removed)
+		of := func(h uint32) bool { _, found := slices.BinarySearch(removed, h); return found }
+		v.dots = slices.DeleteFunc(v.dots, func(d track.Dot) bool { return of(d.Handle) })
+		names = slices.DeleteFunc(names, func(n ingest.Named) bool { return of(n.Handle) })
 	}
 	for i := range names {
 		v.known[names[i].Handle] = v.frames
@@ -273,7 +323,7 @@ func (v *Viewer) names() []ingest.Named {
 	if len(v.known) > 2*len(v.dots)+sparedNames {
 		maps.DeleteFunc(v.known, func(_ uint32, last uint64) bool { return last != v.frames })
 	}
-	return names
+	return names, true
 }
 
 // inView reports whether a dot lies in a view, which may cross the antimeridian.

@@ -15,9 +15,11 @@ import (
 // city holds n objects of the fleets a and b in turn, with handles from 0 in a row to the east.
 type city struct {
 	dots    []track.Dot
-	removed uint64
-	asked   int             // names
-	unnamed map[uint32]bool // handles of removed objects
+	asked   int                     // names
+	removed []uint32                // handles of removed objects
+	next    map[uint32]ingest.Named // objects that have the handles of removed ones
+	unknown bool                    // the handles of removed objects are not known any more
+	asking  func()                  // called before names are told; nil: nothing
 }
 
 func newCity(n int) *city {
@@ -29,17 +31,30 @@ func newCity(n int) *city {
 }
 
 func (c *city) Names(dst []ingest.Named, handles []uint32) []ingest.Named {
+	if c.asking != nil {
+		c.asking()
+	}
 	c.asked += len(handles)
 	for _, h := range handles {
-		if c.unnamed[h] {
-			continue
+		n, ok := c.next[h]
+		if !ok && !slices.Contains(c.removed, h) {
+			n, ok = ingest.Named{Handle: h, Fleet: string(rune('a' + h%2)), ID: fmt.Sprint("v", h)}, true
 		}
-		dst = append(dst, ingest.Named{Handle: h, Fleet: string(rune('a' + h%2)), ID: fmt.Sprint("v", h)})
+		if ok {
+			dst = append(dst, n)
+		}
 	}
 	return dst
 }
 
-func (c *city) Removed() uint64 { return c.removed }
+func (c *city) RemovedSince(n uint64) ([]uint32, bool) {
+	if c.unknown {
+		return nil, false
+	}
+	return slices.Clone(c.removed[n:]), true
+}
+
+func (c *city) sample() Sample { return Sample{now, c.dots, uint64(len(c.removed))} }
 
 func (c *city) Dot(fleet, id string) (track.Dot, bool) {
 	for _, d := range c.dots {
@@ -57,12 +72,12 @@ func level(n int) *int { return &n }
 func TestThinningKeepsTheSameObjects(t *testing.T) {
 	c := newCity(50_000)
 	v := NewViewer(c, keyring.Everything("test"))
-	_, frame := v.Draw(now, c.dots)
+	_, frame := v.Draw(c.sample())
 	if frame[1] != flagThinned || len(v.dots) > mostDots || len(v.dots) < mostDots/2 {
 		t.Fatalf("%d dots, flags %d", len(v.dots), frame[1])
 	}
 	first := slices.Clone(v.dots)
-	names, _ := v.Draw(now, c.dots[:49_999])
+	names, _ := v.Draw(Sample{At: now, Dots: c.dots[:49_999]})
 	for i := range v.dots {
 		if v.dots[i].Handle != first[i].Handle {
 			t.Fatal("other dots in the next frame")
@@ -81,7 +96,7 @@ func TestCells(t *testing.T) {
 	v.Obey(&Request{Cell: level(12), Single: &Object{"b", "v3"}})
 	at, kind := now, byte(0)
 	draw := func(n int) bool {
-		_, frame := v.Draw(at, c.dots[:n])
+		_, frame := v.Draw(Sample{At: at, Dots: c.dots[:n]})
 		at = at.Add(cellsEvery / 4)
 		if frame != nil {
 			kind = frame[0]
@@ -144,16 +159,8 @@ func TestCellsAreBounded(t *testing.T) {
 // A key with fleets sees only these, whatever the filter asks for, and each name is asked for once.
 func TestFilterWithinAKey(t *testing.T) {
 	c := newCity(30)
-	ring, err := keyring.Open(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ring.Close()
-	key := keyring.Key{Name: "a", SHA256: keyring.DigestOf("secret"), Verbs: []string{"objects:read"}, Fleets: []string{"a"}}
-	if err := ring.Add(key); err != nil {
-		t.Fatal(err)
-	}
-	v := NewViewer(c, ring.Find("secret"))
+	grant := ofFleet(t, "a")
+	v := NewViewer(c, grant)
 	for _, step := range []struct {
 		filter Filter
 		shown  int
@@ -167,38 +174,122 @@ func TestFilterWithinAKey(t *testing.T) {
 	} {
 		v.Obey(&Request{Objects: &step.filter})
 		before := c.asked
-		v.Draw(now, c.dots)
+		v.Draw(c.sample())
 		if objects, silent := v.Counts(); len(v.dots) != step.shown || objects != 15 || silent != 5 {
 			t.Errorf("%+v: %d shown of %d, %d silent", step.filter, len(v.dots), objects, silent)
 		}
 		asked := c.asked - before
-		v.Draw(now, c.dots)
+		v.Draw(c.sample())
 		if c.asked != before+asked {
 			t.Errorf("%+v: names asked for again", step.filter)
 		}
 	}
-	c.removed++
+	c.removed, c.next = []uint32{2}, map[uint32]ingest.Named{2: {Handle: 2, Fleet: "b", ID: "next"}}
 	before := c.asked
-	v.Draw(now, c.dots)
-	if c.asked == before {
-		t.Error("verdicts outlive the names")
+	v.Obey(&Request{Objects: &Filter{}})
+	v.Draw(c.sample())
+	asked := c.asked - before
+	if v.Draw(c.sample()); c.asked != before+asked {
+		t.Error("names asked for again")
+	}
+	if objects, _ := v.Counts(); objects != 14 {
+		t.Errorf("the verdict on a removed object goes on to the next one: %d objects", objects)
 	}
 }
 
-// An object that is removed between the sample and the question for its name leaves nothing to the
-// next object with its handle.
+// ofFleet returns the grant of a key for a fleet.
+func ofFleet(t *testing.T, fleet string) *keyring.Grant {
+	t.Helper()
+	ring, err := keyring.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ring.Close() })
+	key := keyring.Key{Name: "a", SHA256: keyring.DigestOf("secret"), Verbs: []string{"objects:read"}, Fleets: []string{fleet}}
+	if err := ring.Add(key); err != nil {
+		t.Fatal(err)
+	}
+	return ring.Find("secret")
+}
+
+// An object that is removed after the sample was taken leaves nothing to the next object with its
+// handle: neither its place nor its name.
 func TestHandleOfARemovedObject(t *testing.T) {
-	for name, filter := range map[string]Filter{"all": {}, "of a fleet": {Fleet: "a"}} {
-		c := newCity(3)
-		c.unnamed, c.removed = map[uint32]bool{2: true}, 1
-		v := NewViewer(c, keyring.Everything("test"))
-		v.Obey(&Request{Objects: &filter})
-		if names, _ := v.Draw(now, c.dots); slices.ContainsFunc(names, func(n ingest.Named) bool { return n.Handle == 2 }) {
-			t.Errorf("%s: %v", name, names)
-		}
-		c.unnamed = nil
-		if names, _ := v.Draw(now, c.dots); !slices.Contains(names, ingest.Named{Handle: 2, Fleet: "a", ID: "v2"}) || !slices.ContainsFunc(v.dots, func(d track.Dot) bool { return d.Handle == 2 }) {
-			t.Errorf("%s: the next object with the handle is not there: %v", name, names)
+	first, next := ingest.Named{Handle: 2, Fleet: "a", ID: "v2"}, ingest.Named{Handle: 2, Fleet: "b", ID: "next"}
+	everything := keyring.Everything("test")
+	for name, of := range map[string]struct {
+		grant       *keyring.Grant
+		filter      Filter
+		first, next bool // sees it
+	}{
+		"all":            {everything, Filter{}, true, true},
+		"first by name":  {everything, Filter{Fleet: "a"}, true, false},
+		"next by name":   {everything, Filter{Text: "next"}, false, true},
+		"key for first":  {ofFleet(t, "a"), Filter{}, true, false},
+		"key for next":   {ofFleet(t, "b"), Filter{}, false, true},
+		"key and filter": {ofFleet(t, "b"), Filter{Fleet: "b"}, false, true},
+	} {
+		for calls := range 3 { // for names before the removal
+			for _, known := range []bool{false, true} { // the name before
+				c := newCity(3)
+				v := NewViewer(c, of.grant)
+				v.Obey(&Request{Objects: &of.filter})
+				if known {
+					v.Draw(c.sample())
+				}
+				sample, left := c.sample(), calls
+				c.asking = func() {
+					if left--; left == -1 {
+						c.removed, c.next = []uint32{2}, map[uint32]ingest.Named{2: next}
+					}
+				}
+				if calls == 0 || known { // known names are not asked for
+					left = 0
+					c.asking()
+				}
+				test := fmt.Sprintf("%s, removed after %d questions, name known before: %v", name, calls, known)
+				names, _ := v.Draw(sample)
+				if shows(v, 2) && len(c.removed) > 0 || slices.Contains(names, next) {
+					t.Errorf("%s: place of the first with the name of the next: %v, %v", test, v.dots, names)
+				}
+				if objects, _ := v.Counts(); of.grant != everything && !of.first && objects != 1 {
+					t.Errorf("%s: the place of the first is one of %d objects", test, objects)
+				}
+				if len(c.removed) == 0 { // all questions came before
+					left = 0
+					c.asking()
+				}
+				names, _ = v.Draw(c.sample())
+				if slices.Contains(names, next) != of.next || shows(v, 2) != of.next || slices.Contains(names, first) {
+					t.Errorf("%s: then %v, %v", test, v.dots, names)
+				}
+			}
 		}
 	}
+}
+
+// Removals do not keep the others from being shown, unless there are too many to know them.
+func TestManyRemovals(t *testing.T) {
+	c := newCity(10)
+	v := NewViewer(c, keyring.Everything("test"))
+	for h := range uint32(5) {
+		sample := c.sample()
+		c.removed = append(c.removed, h)
+		if _, frame := v.Draw(sample); frame == nil || shows(v, h) || !shows(v, h+1) {
+			t.Errorf("%d removed: %v", h+1, v.dots)
+		}
+		c.dots = c.dots[1:]
+	}
+	c.unknown = true
+	if names, frame := v.Draw(c.sample()); names != nil || frame != nil {
+		t.Errorf("names that may be those of others: %v", names)
+	}
+	c.unknown = false
+	if names, _ := v.Draw(c.sample()); len(names) != 5 || len(v.dots) != 5 {
+		t.Errorf("afterwards %v, %v", names, v.dots)
+	}
+}
+
+func shows(v *Viewer, handle uint32) bool {
+	return slices.ContainsFunc(v.dots, func(d track.Dot) bool { return d.Handle == handle })
 }
