@@ -105,6 +105,8 @@ export class App {
   readonly hello = new Signal<Hello | null>(null);
   readonly stats = new Signal<Stats | null>(null);
   readonly frame = new Signal<Frame | null>(null);
+  /** The handles of the present that have just come to stand for other objects. */
+  readonly reused = new Signal<readonly number[]>([]);
   /** The events of the last message that had any; also those that no filter shows. */
   readonly events = new Signal<readonly FenceEvent[]>([]);
   /** Changes whenever the feed's rows may have. */

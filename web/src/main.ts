@@ -54,7 +54,7 @@ function onMessage(app: App, message: LiveMessage): void {
       app.hello.set(message);
       break;
     case "names":
-      app.live.objects.learn(message);
+      app.reused.set(app.live.objects.learn(message));
       app.fleets.learnNames(message);
       break;
     case "stats":

@@ -55,6 +55,25 @@ describe("Objects", () => {
     expect(objects.find("city", "v2")).toMatchObject({ lon: 12 });
   });
 
+  it("forgets the name of a removed object whose handle another one has", () => {
+    const objects = new Objects();
+    for (let i = 0; i < 3; i++) {
+      objects.learn({ type: "names", names: [[1, "city", `v${i}`], [2, "city", "stays"]] });
+      objects.show(frame([[1, 10, 20], [2, 11, 21]]));
+    }
+    expect([0, 1, 2].map((i) => objects.handle("city", `v${i}`))).toEqual([undefined, undefined, 1]);
+    // One that came back has another handle: its old one is of no concern.
+    objects.learn({ type: "names", names: [[3, "city", "stays"]] });
+    objects.learn({ type: "names", names: [[2, "city", "new"]] });
+    expect(objects.handle("city", "stays")).toBe(3);
+  });
+
+  it("tells which handles have come to stand for other objects", () => {
+    const objects = new Objects();
+    expect(objects.learn({ type: "names", names: [[1, "city", "a"], [2, "city", "b"]] })).toEqual([]);
+    expect(objects.learn({ type: "names", names: [[1, "city", "a"], [2, "other", "b"], [3, "city", "c"]] })).toEqual([2]);
+  });
+
   it("counts states", () => {
     const objects = new Objects();
     objects.show(frame([[1, 0, 0, 0], [2, 0, 0, 1], [3, 0, 0, 2], [4, 0, 0, 0], [5, 0, 0, 3]]));
@@ -121,6 +140,14 @@ describe("Motion", () => {
     expect(motion.at(0, 103)[0]).toBe(mercatorX(11.0001));
     motion.show(frame([[1, 11.0002, 20]]), 104, false);
     expect(motion.at(0, 104)[0]).toBe(mercatorX(11.0002));
+  });
+
+  it("has no path from a removed object to the next one with its handle", () => {
+    const motion = new Motion();
+    motion.show(frame([[1, 10, 20], [2, 10, 20]]), 100, true);
+    motion.forget([1]);
+    motion.show(frame([[1, 10.0001, 20], [2, 10.0001, 20]]), 101, true);
+    expect([0, 1].map((i) => motion.at(i, 101)[0])).toEqual([mercatorX(10.0001), mercatorX(10)]);
   });
 
   it("gives the graphics card what at() says", () => {

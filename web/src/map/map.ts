@@ -161,7 +161,7 @@ class MapView implements MapActions {
   }
 
   #watchApp(): void {
-    const { view, catalog, covered, frame, events, hello, marked, scene } = this.#app;
+    const { view, catalog, covered, frame, events, hello, marked, reused, scene } = this.#app;
     const stay = this.#placed; // where the address says, whatever it selects
     catalog.infos.bind(() => this.#placeOnce());
     catalog.listed.watch(() => {
@@ -188,6 +188,7 @@ class MapView implements MapActions {
     });
     hello.watch(() => this.#overlay.resetHandles());
     scene.watch(() => this.#overlay.resetHandles());
+    reused.watch((handles) => this.#overlay.forgetHandles(handles));
     marked.bind((mark) => {
       this.#overlay.marked = mark && [mercatorX(mark.lon), mercatorY(mark.lat)];
       this.#overlay.path = [];

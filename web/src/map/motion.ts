@@ -57,12 +57,17 @@ export class Motion {
       if (i === 0) [this.originX, this.originY] = [x, y];
       this.#write(i, this.#follow(frame.handles[i]!, x, y, now, glide), frame.heading[i]!, frame.state[i]!, tint(i));
     }
-    if (this.#tracks.size > frame.count * 2 + 1000) this.#forget();
+    if (this.#tracks.size > frame.count * 2 + 1000) this.#sweep();
   }
 
   /** A new connection: handles mean something else. */
   reset(): void {
     this.#tracks.clear();
+  }
+
+  /** These handles stand for other objects from now on. */
+  forget(handles: readonly number[]): void {
+    for (const handle of handles) this.#tracks.delete(handle);
   }
 
   /** The drawn place of the i-th object of the last frame, in Mercator. */
@@ -106,7 +111,7 @@ export class Motion {
     buffer[at + 8] = tint;
   }
 
-  #forget(): void {
+  #sweep(): void {
     for (const [handle, track] of this.#tracks) {
       if (track.frame !== this.#frame) this.#tracks.delete(handle);
     }

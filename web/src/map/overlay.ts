@@ -106,6 +106,11 @@ export class Overlay {
     this.#motion.reset();
   }
 
+  /** These handles stand for other objects from now on. */
+  forgetHandles(handles: readonly number[]): void {
+    this.#motion.forget(handles);
+  }
+
   pulse(lon: number, lat: number, colour: RGB): void {
     if (calm.matches) return;
     if (this.#pulses.length >= maxPulses) return;

@@ -55,12 +55,20 @@ export class Objects {
     this.#handles = new Map([...kept].map(([handle, name]) => [name.key, handle]));
   }
 
-  learn(message: Names): void {
+  /** Returns the handles that stood for other objects before. */
+  learn(message: Names): number[] {
+    const others: number[] = [];
     for (const [handle, fleet, id] of message.names) {
       const key = objectKey(fleet, id);
+      const before = this.#names.get(handle);
+      if (before && before.key !== key) {
+        others.push(handle);
+        if (this.#handles.get(before.key) === handle) this.#handles.delete(before.key);
+      }
       this.#names.set(handle, { fleet, id, key });
       this.#handles.set(key, handle);
     }
+    return others;
   }
 
   /** Names of objects that are not in the frame may go: the server tells them again when they come back. */
