@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SampledPage } from "../src/past/api";
+import type { EventPage, EventStart, SampledPage } from "../src/past/api";
 import type { FenceEvent } from "../src/api";
 import { State } from "../src/live/frame";
 import { boxAround, Buffer, serves } from "../src/past/buffer";
@@ -8,6 +8,7 @@ import { Clock } from "../src/past/clock";
 import { analyse, everyOf, gapLines, joinPages, metresBetween, strokesOf } from "../src/past/day";
 import { EventBook, pageEvents } from "../src/past/events";
 import { frameAt, lookBackMs } from "../src/past/picture";
+import { mostPages, searchBack, searchEvents, searchOn } from "../src/past/search";
 import { choices, dateAfter, dateOfSpan, dayOf, fieldText, formatPast, hourMs, nearestSpeed, parseField, parsePast, viewOf } from "../src/past/span";
 import { Trails } from "../src/model/trails";
 import { event as makeEvent } from "./events";
@@ -285,6 +286,53 @@ describe("the events of a time", () => {
     book.refuse();
     expect([book.ended, book.wants(now + 1e9, now + 1e9)]).toEqual([true, false]);
   });
+});
+
+describe("a search for an event", () => {
+  const every = 100;
+  /** Events that arrived one after the other from the beginning on, as many as are asked for; the wanted ones are "v0". */
+  const searched = (n: number, wanted: number[], passes = ({ data }: FenceEvent): boolean => data.object?.id === "v0") => {
+    let pages = 0;
+    const shared = makeEvent();
+    const read = (start: EventStart): Promise<EventPage> => {
+      pages++;
+      const first = "cursor" in start ? Number(start.cursor) : Math.max(0, Math.ceil((start.arrived - begin) / every));
+      const events = Array.from({ length: Math.max(0, Math.min(searchEvents, n - first)) }, (_, i): FenceEvent => {
+        const id = wanted.includes(first + i) ? "v0" : "v1";
+        return { ...shared, data: { ...shared.data, object: { id, fleet: "f", properties: {} }, at: iso(begin + (first + i) * every) } as FenceEvent["data"] };
+      });
+      return Promise.resolve({ events, lines: events.length, cursor: String(first + events.length) });
+    };
+    const end = begin + n * every;
+    return { pages: () => pages, on: (t: number) => searchOn({ t, end, passes, read }, { arrived: t }), back: (t: number) => searchBack({ t, end: begin, passes, read }) };
+  };
+
+  it("finds the nearest in both directions, and none beyond the span", async () => {
+    const { on, back } = searched(20_000, [3, 100, 15_000]);
+    expect(await on(begin)).toBe(begin + 3 * every);
+    expect(await on(begin + 3 * every)).toBe(begin + 100 * every);
+    expect(await on(begin + 100 * every)).toBe(begin + 15_000 * every);
+    expect(await on(begin + 15_000 * every)).toBeNull();
+    expect(await back(begin + 19_000 * every)).toBe(begin + 15_000 * every);
+    expect(await back(begin + 15_000 * every)).toBe(begin + 100 * every);
+    expect(await back(begin + 3 * every)).toBeNull();
+  });
+
+  it("ends where it has come to after many pages, and goes on from there", async () => {
+    const n = searchEvents * mostPages + 50_000;
+    const last = n - 2;
+    for (const direction of ["on", "back"] as const) {
+      const search = searched(n, [direction === "on" ? last : 1]);
+      const [start, want] = direction === "on" ? [begin, begin + last * every] : [begin + n * every, begin + every];
+      const first = await search[direction](start);
+      expect(search.pages()).toBeLessThanOrEqual(mostPages);
+      expect(Math.abs(first! - start)).toBeGreaterThan(0.1 * n * every);
+      expect(Math.abs(first! - want)).toBeGreaterThan(0);
+      let t = first!;
+      for (let i = 0; i < 5 && t !== want; i++) t = (await search[direction](t))!;
+      expect(t).toBe(want);
+    }
+  }, 60_000);
 });
 
 describe("the long trail", () => {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { FenceEvent } from "../src/api";
+import type { App } from "../src/app";
 import { noFilter, emptyView } from "../src/view";
-import { event as makeEvent } from "./events";
+import { event as makeEvent, many, type EventChange } from "./events";
 
 const hourMs = 3_600_000;
 const begin = Date.parse("2026-03-12T11:00:00Z");
@@ -9,7 +10,7 @@ const later = begin + 24 * hourMs;
 
 /** What the server keeps: an object for each part of the past, and events, which arrived at their times. */
 interface Past {
-  objects: { from: number; to: number; id: string }[];
+  objects: { from: number; to: number; id: string; speed?: number[] }[];
   events: FenceEvent[];
 }
 
@@ -23,12 +24,14 @@ function answer(url: URL): Response {
   if (url.pathname === "/v1/positions") {
     const from = Date.parse(query.get("from")!);
     const objects = past.objects.filter((each) => each.from <= from && from < each.to);
-    return Response.json({ from: query.get("from"), to: query.get("to"), every_ms: 15_000, objects: objects.map(({ id }) => ({ id, fleet: "f", t: [0], lon: [1], lat: [1] })) });
+    return Response.json({ from: query.get("from"), to: query.get("to"), every_ms: 15_000, objects: objects.map(({ id, speed }) => ({ id, fleet: "f", t: [0], lon: [1], lat: [1], speed })) });
   }
   const at = (event: FenceEvent): number => Date.parse(event.data.at);
   const cursor = query.get("cursor");
   const after = cursor === null ? Date.parse(query.get("from")!) - 1 : Number(cursor);
-  const found = past.events.filter((event) => at(event) > after && (query.get("set") ?? event.data.set) === event.data.set);
+  const kind = query.get("event");
+  const matching = past.events.filter((event) => at(event) > after && (query.get("set") ?? event.data.set) === event.data.set && (kind === null || event.type.endsWith(`.${kind}`)));
+  const found = matching.slice(0, Number(query.get("limit") ?? 10_000));
   const headers = { "Paddock-Cursor": String(Math.max(after, ...found.map(at))) };
   return new Response(found.map((event) => `${JSON.stringify(event)}\n`).join(""), { headers });
 }
@@ -106,5 +109,75 @@ describe("a second playback", () => {
     app.past.seek(begin + 10_000);
     await rest();
     expect(app.past.feed.recent.map(({ data: { set } }) => set)).toEqual(["b"]);
+  });
+});
+
+describe("a step to an event", () => {
+  const dayMs = 24 * hourMs;
+  const minuteMs = 60_000;
+  /** Opens the day at a time of it. */
+  const openAt = async (t: number, filter: Partial<typeof noFilter> = {}): Promise<App> => {
+    const app = await open();
+    app.view.set({ ...emptyView, filter: { ...noFilter, ...filter }, past: { from: begin, to: begin + dayMs, t, speed: 600 } });
+    await rest();
+    return app;
+  };
+  const steady = (from: number, n: number, everyMs: number, change: EventChange = {}): FenceEvent[] => many(n, (i) => ({ at: from + i * everyMs, ...change }));
+
+  it.each([30, 5 * 60, 14 * 60])("back finds the last one %d minutes before", async (minutes) => {
+    const t = begin + 15 * hourMs;
+    past.events = [makeEvent({ at: begin + 1000 }), makeEvent({ at: t - minutes * minuteMs }), makeEvent({ at: t + minuteMs })];
+    const app = await openAt(t);
+    await app.past.step(-1);
+    expect(app.past.clock.t).toBe(t - minutes * minuteMs);
+    await app.past.step(-1);
+    expect(app.past.clock.t).toBe(begin + 1000);
+    await app.past.step(-1);
+    expect(app.past.clock.t).toBe(begin);
+  });
+
+  it.each([[[]], [["cross", "exit"]]])("on and back finds one behind thousands that the filter %j leaves out", async (kinds) => {
+    const [before, after] = [begin + 100_000, begin + 1_000_000];
+    const text = kinds.length === 0 ? "gate" : "";
+    past.events = [makeEvent({ at: before, kind: "cross", fence: "gate" }), ...steady(before + 100, 8_998, 100), makeEvent({ at: after, kind: "cross", fence: "gate" })];
+    const app = await openAt(begin + 500_000, { events: kinds, text });
+    await app.past.step(1);
+    expect(app.past.clock.t).toBe(after);
+    await app.past.step(1);
+    expect(app.past.clock.t).toBe(begin + dayMs);
+    app.past.seek(begin + 500_000);
+    await app.past.step(-1);
+    expect(app.past.clock.t).toBe(before);
+  }, 60_000);
+
+  it("has the server look for a single kind", async () => {
+    past.events = [...steady(begin + 1000, 20_000, 50), makeEvent({ at: begin + 2_000_000, kind: "cross" })];
+    const app = await openAt(begin + 2000, { events: ["cross"] });
+    const before = asked.length;
+    await app.past.step(1);
+    expect(app.past.clock.t).toBe(begin + 2_000_000);
+    expect(asked.slice(before).filter(({ pathname }) => pathname === "/v1/events").length).toBeLessThan(3);
+  }, 60_000);
+
+  it("finds those of objects in a state", async () => {
+    past.objects = [{ from: begin - dayMs, to: begin + 2 * dayMs, id: "v1", speed: [9] }];
+    past.events = [makeEvent({ at: begin + minuteMs, object: "other" }), makeEvent({ at: begin + 2 * minuteMs, object: "v1" })];
+    for (const { data } of past.events) data.object!.fleet = "f";
+    const app = await openAt(begin, { states: ["moving"] });
+    expect(app.objects.find("f", "v1")).toBeDefined();
+    await app.past.step(1);
+    expect(app.past.clock.t).toBe(begin + 2 * minuteMs);
+  });
+
+  it("gives way to another wish", async () => {
+    past.events = [makeEvent({ at: begin + 1000 }), makeEvent({ at: begin + 20 * hourMs })];
+    const app = await openAt(begin + 15 * hourMs);
+    const back = app.past.step(-1);
+    app.past.seek(begin + 10 * hourMs);
+    await back;
+    expect(app.past.clock.t).toBe(begin + 10 * hourMs);
+    const [first, second] = [app.past.step(-1), app.past.step(1)];
+    await Promise.all([first, second]);
+    expect(app.past.clock.t).toBe(begin + 20 * hourMs);
   });
 });

@@ -77,6 +77,11 @@ export function eventKind(event: FenceEvent): string {
   return event.type.slice(event.type.lastIndexOf(".") + 1);
 }
 
+/** Whether it is a kind that this page knows. */
+export function isKind(name: string): boolean {
+  return kinds.has(name);
+}
+
 /** "enter" -> "enters"; an unknown kind as plain words. */
 export function verb(kind: string): string {
   return kinds.get(kind)?.verb ?? plain(kind);

@@ -76,7 +76,7 @@ export interface EventPage {
 }
 
 /** A page of past events, in order of arrival. */
-export async function fetchEventPage(start: EventStart, query: { set: string; fleet: string; limit: number }, signal: AbortSignal): Promise<EventPage> {
+export async function fetchEventPage(start: EventStart, query: { set: string; fleet: string; event?: string | undefined; limit: number }, signal: AbortSignal): Promise<EventPage> {
   const begin = "cursor" in start ? { cursor: start.cursor } : { from: new Date(start.arrived).toISOString() };
   const response = await request(apiURL("v1/events", { ...query, ...begin, wait: 0, format: "ndjson" }), signal);
   const text = await reached(response.text());

@@ -71,10 +71,6 @@ export class Loader {
     return this.#filling !== null;
   }
 
-  get reading(): boolean {
-    return this.#reading !== null;
-  }
-
   /** Asks for what is needed most, unless that is under way; for chunks only if it is known which part of the map is meant. */
   load(needs: Needs, filter: Filter, placed: boolean): void {
     if (this.#closed || performance.now() < this.#waitUntil) return;

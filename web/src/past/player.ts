@@ -3,11 +3,12 @@
 
 import type { App } from "../app";
 import { Scene } from "../app";
-import type { FenceEvent } from "../api";
+import { ApiError, type FenceEvent } from "../api";
 import { matches, objectFilter } from "../model/filter";
+import { isKind } from "../model/kinds";
 import { Signal } from "../signal";
 import type { Filter } from "../view";
-import type { PastVisit } from "./api";
+import { fetchEventPage, type EventPage, type EventStart, type PastVisit } from "./api";
 import { boxAround, Buffer, serves } from "./buffer";
 import { Handles } from "./chunk";
 import { Clock } from "./clock";
@@ -15,6 +16,7 @@ import type { DayTrack } from "./day";
 import { EventBook } from "./events";
 import { leadMs, Loader } from "./loader";
 import { frameAt } from "./picture";
+import { searchBack, searchEvents, searchOn } from "./search";
 import { dateOfSpan, dayOf, viewOf, type PastView } from "./span";
 import { utc } from "../ui/zone";
 
@@ -69,6 +71,8 @@ export class Player {
   #addressed = 0;
   #told = 0;
   #stale = true;
+  /** Of an event to step to. */
+  #search = new AbortController();
 
   constructor(app: App) {
     this.#app = app;
@@ -123,6 +127,7 @@ export class Player {
   }
 
   toggle(): void {
+    this.#search.abort();
     if (this.clock.playing) this.clock.pause();
     else {
       if (this.clock.t >= this.clock.to) this.seek(this.clock.from);
@@ -148,33 +153,42 @@ export class Player {
     this.#address();
   }
 
-  /** Goes to the next or the last event that the filter lets pass. */
+  /** Goes to the next or the last event that the filter lets pass. Another step, or a leap, ends the search for it. */
   async step(direction: 1 | -1): Promise<void> {
     this.clock.pause();
-    const { filter } = this.#app.view.value;
-    const find = (): number | null => this.#book.step(this.clock.t, direction, (event) => matches(event, filter));
-    let found = find();
-    // Events ahead may not have been read yet; those before are read from further back.
-    for (let tries = 0; found === null && direction > 0 && tries < 20 && !this.#book.ended && this.active; tries++) {
-      await this.#pageRead();
-      found = find();
-    }
-    if (!this.active) return;
-    if (found === null || found > this.clock.to) this.seek(direction > 0 ? this.clock.to : this.clock.from);
-    else this.seek(found);
     this.#changed();
+    this.#search.abort();
+    const search = new AbortController();
+    this.#search = search;
+    const { t, from, to } = this.clock;
+    const end = direction > 0 ? to : from;
+    try {
+      const found = await this.#find(t, direction, end, search.signal);
+      if (!search.signal.aborted) this.seek(found ?? end);
+    } catch (error) {
+      if (search.signal.aborted) return;
+      this.status.set({ ...this.status.value, error: error instanceof Error ? error.message : String(error) });
+    }
   }
 
-  /** Resolves when a page of events has been read, or could not be. */
-  #pageRead(): Promise<void> {
-    this.#load();
-    return new Promise((resolve) => {
-      const poll = (): void => {
-        if (this.#loader.reading && this.active) window.setTimeout(poll, 30);
-        else resolve();
-      };
-      window.setTimeout(poll, 30);
-    });
+  /** The time of an event, or how far the search for one has come; null if there is none. */
+  async #find(t: number, direction: 1 | -1, end: number, signal: AbortSignal): Promise<number | null> {
+    const { filter } = this.#app.view.value;
+    const passes = (event: FenceEvent): boolean => matches(event, filter, (fleet, id) => this.#scene.objects.find(fleet, id)?.state);
+    // What is before is known only once all of it has been read.
+    const known = direction > 0 || !this.#book.isBehind(t) ? this.#book.step(t, direction, passes) : null;
+    if (known !== null) return known;
+    const { set, fleet, events } = filter;
+    const event = events.length === 1 ? events.find(isKind) : undefined;
+    const read = (start: EventStart): Promise<EventPage> => fetchEventPage(start, { set, fleet, event, limit: searchEvents }, signal);
+    const search = { t, end, passes, read };
+    try {
+      return await (direction > 0 ? searchOn(search, this.#book.start) : searchBack(search));
+    } catch (error) {
+      // Events that this key may not see, or that are kept no more.
+      if (error instanceof ApiError && [403, 410].includes(error.status)) return null;
+      throw error;
+    }
   }
 
   #show(past: PastView | null): void {
@@ -213,6 +227,7 @@ export class Player {
 
   #leave(): void {
     cancelAnimationFrame(this.#animation);
+    this.#search.abort();
     this.#loader.close();
     this.#buffer.clear();
     this.clock.pause();
@@ -243,6 +258,7 @@ export class Player {
 
   /** The time is another one, and not the next one. */
   #leap(): void {
+    this.#search.abort();
     const { t } = this.clock;
     const known = this.#book.size > 0 && this.#book.frontier >= t && (this.#book.last(t, 1).length > 0 || this.#told <= t);
     this.#scene.renew(this.#app.view.value.filter);
@@ -271,6 +287,7 @@ export class Player {
 
   #refilter(now: Filter, before: Filter): void {
     this.#scene.feed.setFilter(now);
+    this.#search.abort();
     if (!this.active) return;
     if (now.set !== before.set || now.fleet !== before.fleet) {
       this.#loader.dropEvents();
