@@ -1,6 +1,6 @@
 // The editor: steps of drawing and editing, their history, and what is stored of them.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { FenceFeature, Finding } from "../src/api";
 import { Editor, hintOf } from "../src/draw/editor";
 import { bodyOf, draftOf, emptyDraft, propertiesOf, readValue, writeValue } from "../src/draw/feature";
@@ -120,6 +120,26 @@ describe("editing", () => {
     editor.setRow(0, { value: "4" });
     expect(propertiesOf(editor.draft.value)).toEqual({ name: "Yard", lanes: 4, "paddock:floor": 10, "paddock:ceiling": 60 });
     for (const value of ["text", "5", "true", '"quoted"', "", " x", 5, true, null, [1], { a: 1 }]) expect(readValue(writeValue(value))).toEqual(value);
+  });
+
+  it("keeps the digits of numbers that are too long for a browser", async () => {
+    const properties = '{"id":9007199254740993,"at":{"ns":[1795202210123456789,-1e400,1e-400,"9007199254740993"]},"part":0.12345678901234567890,"usual":1.5,"name":"Yard","paddock:floor":10.00000000000000000001}';
+    vi.stubGlobal("document", { baseURI: "http://localhost/" });
+    vi.stubGlobal("fetch", () => Promise.resolve(new Response(`{"type":"Feature","id":"yard","properties":${properties},"geometry":${JSON.stringify(yard.geometry)}}`)));
+    const { fetchStored } = await import("../src/draw/requests");
+    const fetched = await fetchStored("sites", "yard");
+    vi.unstubAllGlobals();
+    const editor = new Editor("polygon", "sites", () => false);
+    editor.open(fetched!);
+    expect(editor.draft.value.rows).toContainEqual({ name: "id", value: "9007199254740993" });
+    expect(editor.draft.value.settings).toEqual({ floor: "10.00000000000000000001" });
+    editor.setName("Other");
+    for (const member of properties.slice(1, -1).replace('"Yard"', '"Other"').split(/,(?="[a-z:]+":)/)) expect(editor.body).toContain(member);
+    expect(body(editor)).toMatchObject({ geometry: yard.geometry });
+    editor.setRow(0, { value: "18446744073709551615" });
+    expect(editor.body).toContain('"id":18446744073709551615');
+    editor.setRow(0, { value: '"18446744073709551615"' });
+    expect(editor.body).toContain('"id":"18446744073709551615"');
   });
 
   it("inserts behind, selects what is new, and selects a neighbour of what is gone", () => {

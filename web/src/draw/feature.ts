@@ -2,6 +2,7 @@
 
 import type { Position } from "geojson";
 import type { FenceFeature, FenceGeometry, Properties } from "../api";
+import { Exact, parseExact, writeExact } from "./exact";
 import { circleOf } from "./measure";
 import type { Chain, Circle, Kind, Line, Point, Polygon, Shape } from "./shape";
 
@@ -57,7 +58,7 @@ export function draftOf(feature: FenceFeature): Draft {
   for (const [key, value] of Object.entries(feature.properties ?? {})) {
     const setting = key.startsWith(settingPrefix) ? key.slice(settingPrefix.length) : "";
     if (key === "name" && typeof value === "string") name = value;
-    else if (isField(setting) && (typeof value === "number" || typeof value === "string")) settings[setting] = writeValue(value);
+    else if (isField(setting) && (typeof value === "number" || typeof value === "string" || value instanceof Exact)) settings[setting] = writeValue(value);
     else rows.push({ name: key, value: writeValue(value) });
   }
   const kind = shape.kind === "line" && settings.buffer ? "corridor" : shape.kind;
@@ -101,14 +102,14 @@ function opened(ring: Position[]): Point[] {
 
 /** A value as text that readValue reads again: text as it is, unless it would be read as something else. */
 export function writeValue(value: unknown): string {
-  if (typeof value !== "string") return JSON.stringify(value);
+  if (typeof value !== "string") return writeExact(value);
   return typeof readValue(value) === "string" && readValue(value) === value ? value : JSON.stringify(value);
 }
 
 /** Numbers, true, false, null, lists and objects as JSON has them, and everything else as text. */
 export function readValue(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseExact(text);
   } catch {
     return text;
   }
@@ -149,5 +150,5 @@ function formOf(shape: Shape): Form {
 export function bodyOf(draft: Draft, stored: { shape: Shape | null; geometry: FenceGeometry } | null): string {
   const { shape } = draft;
   const form = shape === null ? { geometry: null } : stored?.shape === shape ? { geometry: stored.geometry } : formOf(shape);
-  return JSON.stringify({ type: "Feature", properties: propertiesOf(draft), ...form });
+  return writeExact({ type: "Feature", properties: propertiesOf(draft), ...form });
 }

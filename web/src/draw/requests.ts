@@ -1,6 +1,7 @@
 // Requests that change fences, with the state of a set that they are meant for.
 
 import { ApiError, apiURL, request, type FenceFeature, type Finding, type Grant } from "../api";
+import { parseExact } from "./exact";
 
 /** A fence as the server has it. */
 export interface Stored {
@@ -30,7 +31,10 @@ export async function fetchGrant(): Promise<Grant> {
 export async function fetchStored(set: string, id: string): Promise<Stored | null> {
   try {
     const response = await request(apiURL(fencePath(set, id)), undefined, { cache: "no-cache" });
-    return { set, id, tag: response.headers.get("ETag") ?? "", feature: (await response.json()) as FenceFeature };
+    const text = await response.text();
+    const feature = JSON.parse(text) as FenceFeature;
+    const { properties } = parseExact(text) as FenceFeature;
+    return { set, id, tag: response.headers.get("ETag") ?? "", feature: { ...feature, properties } };
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
