@@ -65,6 +65,9 @@ describe("matches", () => {
     const filter = { ...noFilter, set: "zones", fleet: "red", states: ["silent"], text: ` ${"x".repeat(5_000)}` };
     expect(objectFilter({ ...filter, text: " a b " })).toEqual({ fleet: "red", states: ["silent"], text: "a b" });
     expect(JSON.stringify(objectFilter(filter)).length).toBeLessThan(1_000);
+    const long = "f".repeat(256); // as the server allows
+    expect(objectFilter({ ...noFilter, fleet: long }).fleet).toBe(long);
+    expect(JSON.stringify(objectFilter({ ...filter, fleet: "\u0001".repeat(9_000) })).length).toBeLessThan(4_000);
   });
 
   it("finds an event without a fence by its set", () => {

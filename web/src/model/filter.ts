@@ -71,6 +71,6 @@ export function filtersObjects({ fleet, states, text }: Filter): boolean {
 
 /** The part of the filter that is about objects, for the server. */
 export function objectFilter({ fleet, states, text }: Filter): ObjectFilter {
-  // A message to the live feed is at most 4 KiB long.
-  return { fleet: fleet.slice(0, 100), states, text: text.trim().slice(0, 100) };
+  // A message to the live feed is at most 4 KiB long. No fleet has a longer name.
+  return { fleet: fleet.slice(0, 256), states, text: text.trim().slice(0, 100) };
 }
