@@ -96,7 +96,9 @@ describe("Feed", () => {
     feed.setFilter(noFilter);
     expect(feed.rows).toHaveLength(3);
   });
+});
 
+describe("a feed that misses events", () => {
   it("adds up gaps that follow one another", () => {
     const feed = new Feed();
     feed.addGap(40, "slow", 0);
@@ -105,6 +107,37 @@ describe("Feed", () => {
     feed.add([event()], 200);
     feed.addGap(1, "slow", 300);
     expect(feed.rows.map((row) => row.body.type)).toEqual(["gap", "event", "gap"]);
+  });
+
+  it("tells a gap of the past with its own time", () => {
+    const feed = new Feed();
+    feed.addGap(0, "fast", 1e12, 5000);
+    expect(feed.rows.map(({ time }) => time)).toEqual([5000]);
+  });
+
+  it("stands still while paused, whatever is missed meanwhile, and tells it at its place", () => {
+    const feed = new Feed();
+    feed.add([event({ at: 1000 })], 0);
+    feed.tick(0);
+    feed.paused = true;
+    feed.add([event({ at: 2000 })], 10);
+    feed.addGap(3, "slow", 20);
+    feed.addGap(4, "slow", 30);
+    feed.add([event({ at: 3000 })], 40);
+    expect([feed.rows.length, feed.waiting, feed.tick(250)]).toEqual([1, 2, false]);
+    feed.paused = false;
+    expect(feed.tick(500)).toBe(true);
+    expect(feed.rows.map(({ body, time }) => (body.type === "gap" ? [body.count, time] : time))).toEqual([3000, [7, 30], 2000, 1000]);
+    feed.paused = true;
+    for (let i = 0; i < 5_000; i++) {
+      feed.add(many(3, () => ({})), 1000 + i);
+      feed.addGap(1, `slow ${i}`, 1000 + i);
+    }
+    feed.add(many(maxRecent, () => ({})), 1e5);
+    expect(feed.waiting).toBe(maxRecent);
+    feed.paused = false;
+    expect(feed.tick(1e6)).toBe(true);
+    expect(feed.rows).toHaveLength(maxRows);
   });
 });
 

@@ -112,6 +112,22 @@ describe("a second playback", () => {
   });
 });
 
+describe("a playback that is faster than its events", () => {
+  it("tells so with the time that it shows", async () => {
+    const app = await open();
+    vi.stubGlobal("fetch", (address: string) => (address.includes("/v1/events") ? new Promise(() => undefined) : Promise.resolve(answer(new URL(address)))));
+    app.past.open(begin, begin + 24 * hourMs);
+    app.past.toggle();
+    for (let i = 0; i < 200 && app.past.feed.rows.length === 0; i++) {
+      for (const draw of frames.splice(0)) draw((now += 100));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    const [row] = app.past.feed.rows;
+    expect(row?.body.type).toBe("gap");
+    expect(row?.time).toBe(app.past.clock.t);
+  });
+});
+
 describe("a step to an event", () => {
   const dayMs = 24 * hourMs;
   const minuteMs = 60_000;

@@ -4,7 +4,7 @@
 //
 // Events wait in a buffer until tick() makes rows of them: each its own row while at most 20 events a second pass the
 // filter, groups of two seconds above that. The last events are kept apart from the rows, so that another filter can
-// look back. While it is paused the buffer fills and nothing moves.
+// look back. While it is paused the buffer fills, also with what was missed, and nothing moves.
 
 import type { FenceEvent } from "../api";
 import { type Filter, noFilter } from "../view";
@@ -28,6 +28,13 @@ export interface GapRow {
   reason: string;
 }
 
+/** A gap that waits for the pause to end, with the events that came before it. */
+interface HeldGap {
+  events: FenceEvent[];
+  gap: GapRow;
+  time: number;
+}
+
 export interface FeedRow {
   /** Unique for the life of the page. */
   id: number;
@@ -45,6 +52,8 @@ export class Feed {
   grouping = false;
   #filter: Filter = noFilter;
   #nextID = 1;
+  #held: HeldGap[] = [];
+  /** Events behind the last held gap. */
   #buffer: FenceEvent[] = [];
   #recent: FenceEvent[] = [];
   #seen = new Set<string>();
@@ -63,7 +72,7 @@ export class Feed {
 
   /** Events that wait for the pause to end; no more than maxRecent. */
   get waiting(): number {
-    return this.#buffer.length;
+    return this.#held.reduce((sum, { events }) => sum + events.length, this.#buffer.length);
   }
 
   /** The last events, in order of arrival. */
@@ -76,7 +85,7 @@ export class Feed {
     const fresh = events.filter((event) => this.#remember(event));
     const shown = fresh.filter((event) => this.#shows(event));
     this.#buffer.push(...shown);
-    if (this.#buffer.length > maxRecent) this.#buffer.splice(0, this.#buffer.length - maxRecent);
+    this.#bound();
     this.#arrivals.push({ at: now, count: shown.length });
     return fresh;
   }
@@ -89,16 +98,47 @@ export class Feed {
     this.#insert(fresh.filter((event) => this.#shows(event)).map((event) => this.#row({ type: "event", event })));
   }
 
-  addGap(count: number, reason: string, now: number): void {
+  /** Tells that events were missed, with a time that is not that of now in the past. */
+  addGap(count: number, reason: string, now: number, time = now): void {
+    if (this.paused) {
+      this.#hold({ type: "gap", count, reason }, time);
+      return;
+    }
     this.#flush(now);
+    this.#showGap({ type: "gap", count, reason }, time);
+  }
+
+  #hold(gap: GapRow, time: number): void {
+    const last = this.#held.at(-1);
+    if (last?.gap.reason === gap.reason && this.#buffer.length === 0) {
+      last.gap.count += gap.count;
+      last.time = time;
+      return;
+    }
+    this.#held.push({ events: this.#buffer, gap, time });
+    this.#buffer = [];
+    if (this.#held.length > maxRows) this.#held.shift();
+  }
+
+  /** Drops the oldest of too many waiting events. */
+  #bound(): void {
+    let excess = this.waiting - maxRecent;
+    for (const events of [...this.#held.map((held) => held.events), this.#buffer]) {
+      if (excess <= 0) return;
+      excess -= events.splice(0, excess).length;
+    }
+  }
+
+  #showGap(gap: GapRow, time: number): void {
     const top = this.rows[0];
+    let { count } = gap;
     // A reader that stays too slow misses events again and again: one row says how many.
-    if (top?.body.type === "gap" && top.body.reason === reason) {
+    if (top?.body.type === "gap" && top.body.reason === gap.reason) {
       this.rows.shift();
       count += top.body.count;
     }
-    const order = this.rows[0]?.order ?? now;
-    this.#insert([{ id: this.#nextID++, time: now, order, body: { type: "gap", count, reason } }]);
+    const order = this.rows[0]?.order ?? time;
+    this.#insert([{ id: this.#nextID++, time, order, body: { ...gap, count } }]);
   }
 
   /** The server was restarted: it counts events from the start, so known ids stand for other events. */
@@ -109,7 +149,7 @@ export class Feed {
   /** Makes rows of the due events; reports whether the rows changed. Call it a few times a second. */
   tick(now: number): boolean {
     this.#measure(now);
-    if (this.paused || this.#buffer.length === 0) return false;
+    if (this.paused || (this.#buffer.length === 0 && this.#held.length === 0)) return false;
     if (this.grouping && now - this.#lastFlush < groupEveryMs) return false;
     this.#flush(now);
     return true;
@@ -118,6 +158,7 @@ export class Feed {
   /** Shows the kept events that pass another filter. */
   setFilter(filter: Filter): void {
     this.#filter = filter;
+    this.#held = [];
     this.#buffer = [];
     this.#arrivals = [];
     this.grouping = false;
@@ -127,11 +168,20 @@ export class Feed {
   }
 
   #flush(now: number): void {
-    if (this.#buffer.length === 0) return;
-    this.#lastFlush = now;
-    const events = byTime(this.#buffer);
-    const bodies = this.grouping ? group(events) : events.slice(-maxRows).map((event): Row => ({ type: "event", event }));
+    for (const { events, gap, time } of this.#held.splice(0)) {
+      this.#showAll(events, now);
+      this.#showGap(gap, time);
+    }
+    const events = this.#buffer;
     this.#buffer = [];
+    this.#showAll(events, now);
+  }
+
+  #showAll(all: readonly FenceEvent[], now: number): void {
+    if (all.length === 0) return;
+    this.#lastFlush = now;
+    const events = byTime(all);
+    const bodies = this.grouping ? group(events) : events.slice(-maxRows).map((event): Row => ({ type: "event", event }));
     this.#insert(bodies.map((body) => this.#row(body)));
   }
 

@@ -352,7 +352,7 @@ export class Player {
     if (this.#book.isBehind(t - laggingS * 1000 * speed)) {
       this.#loader.dropEvents();
       this.#book.restart(t);
-      this.#scene.feed.addGap(0, "played faster than events can be read", Date.now());
+      this.#scene.feed.addGap(0, "played faster than events can be read", Date.now(), t);
     }
     const events = this.#book.between(this.#told, t);
     this.#told = t;
