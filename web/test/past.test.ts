@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { EventPage, EventStart, SampledPage } from "../src/past/api";
 import type { FenceEvent } from "../src/api";
 import { State } from "../src/live/frame";
@@ -9,7 +9,7 @@ import { analyse, everyOf, gapLines, joinPages, metresBetween, strokesOf } from 
 import { EventBook, pageEvents } from "../src/past/events";
 import { frameAt, lookBackMs } from "../src/past/picture";
 import { mostPages, searchBack, searchEvents, searchOn } from "../src/past/search";
-import { choices, dateAfter, dateOfSpan, dayOf, fieldText, formatPast, hourMs, nearestSpeed, parseField, parsePast, viewOf } from "../src/past/span";
+import { choices, dateAfter, dateOfSpan, dateText, dayOf, fieldText, formatPast, hourMs, marksOf, nearestSpeed, parseField, parsePast, viewOf } from "../src/past/span";
 import { Trails } from "../src/model/trails";
 import { event as makeEvent } from "./events";
 
@@ -59,6 +59,56 @@ describe("a span", () => {
       expect(yesterday.span(to + 5000, utc)).toEqual([from, to]);
     }
     expect(dateAfter("2026-03-01", -1)).toBe("2026-02-28");
+    expect([true, false].map((utc) => dayOf("", utc))).toEqual([[NaN, NaN], [NaN, NaN]]);
+  });
+});
+
+describe("where the clocks change", () => {
+  afterEach(() => vi.unstubAllEnvs());
+  const written = (zone: string, t: number): string => new Date(t).toLocaleString("sv-SE", { timeZone: zone });
+
+  it.each([
+    ["Africa/Cairo", "2026-04-24", 23],
+    ["America/Santiago", "2026-09-06", 23],
+    ["Africa/Cairo", "2026-10-29", 25],
+    ["Europe/Berlin", "2026-10-25", 25],
+  ])("in %s, %s has %d hours", (zone, date, hours) => {
+    vi.stubEnv("TZ", zone);
+    const [from, to] = dayOf(date, false);
+    expect((to - from) / hourMs).toBe(hours);
+    expect(dateText(to, false)).toBe(dateAfter(date, 1));
+    expect(dateText(to - 1, false)).toBe(date);
+    expect(dayOf(dateAfter(date, 1), false)[0]).toBe(to);
+    expect(dateOfSpan({ from, to }, false)).toBe(date);
+  });
+
+  it("each day has one mark", () => {
+    vi.stubEnv("TZ", "Europe/Berlin");
+    const at = (text: string): number => new Date(text).getTime();
+    const week = marksOf(at("2026-10-22T00:00:00"), at("2026-10-29T00:00:00"), false);
+    expect(week.times.map((t) => written("Europe/Berlin", t))).toEqual([22, 23, 24, 25, 26, 27, 28, 29].map((day) => `2026-10-${day} 00:00:00`));
+    expect(week.days).toBe(true);
+    const [from, to] = dayOf("2026-10-25", false);
+    expect(marksOf(from, to, false).times.map((t) => written("Europe/Berlin", t).slice(11, 16))).toEqual(["00:00", "04:00", "08:00", "12:00", "16:00", "20:00", "00:00"]);
+    const [early, late] = dayOf("2026-03-29", false);
+    expect(marksOf(early, early + 8 * hourMs, false).times.map((t) => written("Europe/Berlin", t).slice(11, 16))).toEqual(["00:00", "01:00", "03:00", "04:00", "05:00", "06:00", "07:00", "08:00", "09:00"]);
+    expect(marksOf(early, late, true).times.every((t) => t % hourMs === 0)).toBe(true);
+    // Each fourth day, and quarters of the hour that comes twice.
+    expect(marksOf(at("2026-10-10T00:00:00"), at("2026-11-09T00:00:00"), false).times.every((t) => written("Europe/Berlin", t).endsWith(" 00:00:00"))).toBe(true);
+    expect(marksOf(at("2026-10-25T00:30:00Z"), at("2026-10-25T02:00:00Z"), false).times).toHaveLength(7);
+  });
+
+  it("marks are at full minutes, hours and days, no more than nine", () => {
+    for (const zone of ["UTC", "Europe/Berlin", "Asia/Kathmandu"]) {
+      vi.stubEnv("TZ", zone);
+      for (let length = 60_000; length < 31 * 24 * hourMs; length *= 1.7) {
+        const { times } = marksOf(begin, begin + length, false);
+        expect(times.length).toBeGreaterThan(1);
+        expect(times.length).toBeLessThanOrEqual(9);
+        expect(times.every((t) => t >= begin && t <= begin + length)).toBe(true);
+        expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
+      }
+    }
   });
 });
 

@@ -6,7 +6,7 @@ import { formatClock } from "../format";
 import { utc } from "../ui/zone";
 import type { PastVisit } from "./api";
 import type { Interval } from "./day";
-import { hourMs, minuteMs } from "./span";
+import { marksOf } from "./span";
 
 /** Bars beyond this would be thinner than they can be seen. */
 const mostBars = 300;
@@ -44,7 +44,7 @@ export function createSlider(app: App): HTMLElement {
     const key = `${from} ${to} ${utc.value}`;
     if (key === drawn) return;
     drawn = key;
-    fill(marks, ...marksOf(from, to));
+    fill(marks, ...drawMarks(from, to));
   };
   const drawLanes = (): void => fill(lanes, ...bars(app, past.visits.value, past.track.value?.gaps ?? []));
   past.tick.bind(draw);
@@ -84,22 +84,15 @@ export function intervalOf({ begin, end }: PastVisit, last: number): Interval {
   return { from: Date.parse(begin), to: end === undefined ? last : Date.parse(end) };
 }
 
-/** Full minutes, hours or days, four to eight of them. */
-function marksOf(from: number, to: number): HTMLElement[] {
-  const units = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440, 2880, 5760, 10_080].map((minutes) => minutes * minuteMs);
-  const unit = units.find((ms) => (to - from) / ms <= 8) ?? 24 * hourMs * 7;
-  // Hours of the viewer's day, not of UTC's.
-  const shift = utc.value ? 0 : new Date(from).getTimezoneOffset() * minuteMs;
-  const marks: HTMLElement[] = [];
-  for (let t = Math.ceil((from - shift) / unit) * unit + shift; t <= to; t += unit) {
-    const text = unit >= 24 * hourMs ? formatDate(t) : formatClock(t, utc.value).slice(0, 5);
-    const mark = h("span", {}, text);
+function drawMarks(from: number, to: number): HTMLElement[] {
+  const { times, days } = marksOf(from, to, utc.value);
+  return times.map((t) => {
+    const mark = h("span", {}, days ? formatDate(t) : formatClock(t, utc.value).slice(0, 5));
     const share = (t - from) / (to - from);
     mark.style.left = `${share * 100}%`;
     mark.dataset.edge = share < 0.02 ? "first" : share > 0.98 ? "last" : "";
-    marks.push(mark);
-  }
-  return marks;
+    return mark;
+  });
 }
 
 /** Writes the time of the playback into two elements. */

@@ -89,10 +89,38 @@ export function dayOf(date: string, utc: boolean): [from: number, to: number] {
     const from = Date.parse(`${date}T00:00:00Z`);
     return [from, from + 24 * hourMs];
   }
-  const from = new Date(`${date}T00:00:00`);
-  const to = new Date(from);
-  to.setDate(to.getDate() + 1);
-  return [from.getTime(), to.getTime()];
+  const midnight = (of: string): number => new Date(`${of}T00:00:00`).getTime();
+  const from = midnight(date);
+  // Where the clocks change at midnight a day begins at one.
+  return [from, Number.isNaN(from) ? NaN : midnight(dateAfter(date, 1))];
+}
+
+/** The times of full minutes, hours or days in a span, at most nine of them, and whether they are days. */
+export function marksOf(from: number, to: number, utc: boolean): { times: number[]; days: boolean } {
+  const units = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440, 2880, 5760, 10_080].map((minutes) => minutes * minuteMs);
+  const unit = units.find((ms) => (to - from) / ms <= 8) ?? 24 * hourMs * 7;
+  const times: number[] = [];
+  const at = utc || unit < hourMs ? steadily(from, unit, utc) : byTheClock(from, unit);
+  for (let i = 0, t = at(0); t <= to; t = at(++i)) if (t >= from && t > (times.at(-1) ?? -Infinity)) times.push(t);
+  return { times, days: unit >= 24 * hourMs };
+}
+
+/** Multiples of a unit, by number, in the viewer's zone as it is at a time. */
+function steadily(from: number, unit: number, utc: boolean): (i: number) => number {
+  const shift = utc ? 0 : new Date(from).getTimezoneOffset() * minuteMs;
+  const first = Math.ceil((from - shift) / unit) * unit + shift;
+  return (i) => first + i * unit;
+}
+
+/** Full hours or days of the viewer's calendar, by number, from the day of a time on. */
+function byTheClock(from: number, unit: number): (i: number) => number {
+  const start = new Date(from);
+  const [year, month, day] = [start.getFullYear(), start.getMonth(), start.getDate()];
+  const hours = unit / hourMs;
+  if (hours < 24) return (i) => new Date(year, month, day, i * hours).getTime();
+  const days = hours / 24;
+  const first = day - (Math.floor(Date.UTC(year, month, day) / (24 * hourMs)) % days);
+  return (i) => new Date(year, month, first + i * days).getTime();
 }
 
 /** Another date, so many days later. */
