@@ -124,6 +124,13 @@ describe("the feed", () => {
       await ready(page);
       const id = await causeEnter(place);
       await page.locator(".feed-card .row", { hasText: `${id} enters` }).first().waitFor();
+      await page.goto(`${server.url}?object=default/${id}`);
+      const fences = page.locator(".details-card section", { hasText: "In fences" });
+      await fences.getByRole("listitem").first().waitFor();
+      const gone = await fetch(new URL(`v1/objects/${id}`, server.url), { method: "DELETE" });
+      assert.equal(gone.status, 204);
+      await page.getByText("There is no such object").waitFor();
+      await fences.getByText("None.").waitFor();
     });
   });
 

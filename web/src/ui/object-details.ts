@@ -45,6 +45,10 @@ export function showObject(app: App, selection: Extract<Selection, { kind: "obje
         if (panel.closed.aborted) return;
         const gone = error instanceof ApiError && error.status === 404;
         fill(now.content, gone ? h("p", { class: "note" }, "There is no such object (any more).") : failure(error));
+        if (gone) {
+          showMemberships(app, fences.content, []);
+          showPending(app, pending, []);
+        }
       }
       past ??= await fetchEvents({ fleet, object: id, last: pastEvents }, panel.closed).catch(() => undefined);
       const recent = app.feed.recent.filter(({ data }) => concerns(data));
