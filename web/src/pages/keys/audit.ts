@@ -29,30 +29,35 @@ export function createAudit(address: Address): { element: HTMLElement; load: () 
   const note = h("p", { class: "note", hidden: true });
   const newer = h("button", { type: "button", class: "button", onclick: () => turn(-1) }, "Newer");
   const older = h("button", { type: "button", class: "button", onclick: () => turn(1) }, "Older");
-  /** The places at which the pages begin; the present one is the last. */
+  /** The places at which the pages begin; the last one is that of the page which is shown, or is to be. */
   let pages = [""];
+  let wanted = pages;
   let next = "";
   let asked = 0;
 
   const load = async (): Promise<void> => {
     const turnOf = ++asked;
+    const asking = wanted;
     try {
-      const page = await fetchAudit({ by: address.get("by"), object: address.get("object"), before: pages.at(-1)! });
+      const page = await fetchAudit({ by: address.get("by"), object: address.get("object"), before: asking.at(-1)! });
       if (turnOf !== asked) return;
       table.show(page.changes);
+      pages = asking;
       next = page.next ?? "";
       fill(note, page.changes.length === 0 ? "No change is recorded." : "");
     } catch (error) {
       if (turnOf !== asked) return;
+      wanted = pages;
       fill(note, explain(error));
     }
     note.hidden = note.textContent === "";
     newer.disabled = pages.length === 1;
     older.disabled = next === "";
   };
+  /** Turns from the page that is shown, however often it is asked for before the other one is there. */
   const turn = (by: number): void => {
-    if (by > 0 && next !== "") pages.push(next);
-    else if (by < 0 && pages.length > 1) pages.pop();
+    if (by > 0 && next !== "") wanted = [...pages, next];
+    else if (by < 0 && pages.length > 1) wanted = pages.slice(0, -1);
     void load();
   };
   const find = (name: "by" | "object", label: string): HTMLElement => {
@@ -62,7 +67,8 @@ export function createAudit(address: Address): { element: HTMLElement; load: () 
       clearTimeout(timer);
       timer = window.setTimeout(() => {
         address.go({ [name]: input.value.trim() }, true);
-        pages = [""];
+        wanted = pages = [""];
+        next = "";
         void load();
       }, restMs);
     });
