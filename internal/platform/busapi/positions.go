@@ -90,7 +90,8 @@ func (d *Positions) decode(m *bus.Msg) (*ingest.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := ingest.Decoder{Fleet: fleet, ID: id, Holds: m.Limited, Arrived: track.MillisOf(d.pipeline.Now()), MaxAhead: d.maxAhead, Door: d.door}
+	dec := ingest.Decoder{Fleet: fleet, ID: id, Holds: m.Limited, MaxAhead: d.maxAhead, Door: d.door}
+	dec.Arrived, dec.Present = d.pipeline.Times()
 	batch, err := dec.Decode(m.Data)
 	if err == nil && len(m.Header) > 0 {
 		batch.Trace = tracing.FromMessage(m.Header)

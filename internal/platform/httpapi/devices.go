@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"paddock/fence/track"
 	"paddock/internal/platform/budget"
 	"paddock/internal/platform/doors"
 	"paddock/internal/platform/doors/format"
@@ -153,7 +152,8 @@ func (a *API) submitReport(r *http.Request, door *doors.Door, found *format.Resu
 	if err != nil {
 		return ingest.Result{}, err
 	}
-	dec := ingest.Decoder{Fleet: fleet, Sees: sendingFleets(r), Arrived: track.MillisOf(a.cfg.Pipeline.Now()), MaxAhead: a.cfg.MaxAhead, Door: door}
+	dec := ingest.Decoder{Fleet: fleet, Sees: sendingFleets(r), MaxAhead: a.cfg.MaxAhead, Door: door}
+	dec.Arrived, dec.Present = a.cfg.Pipeline.Times()
 	batch := &ingest.Batch{}
 	dec.Found(batch, found, in.input())
 	ctx, cancel := context.WithTimeout(r.Context(), submitTimeout)

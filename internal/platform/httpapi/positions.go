@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"paddock/fence/track"
 	"paddock/internal/platform/events/tracing"
 	"paddock/internal/platform/ingest"
 	"paddock/internal/process/keyring"
@@ -38,10 +37,11 @@ func (a *API) postPositions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	dec := ingest.Decoder{
-		Format: format, Fleet: fleet, Sees: sendingFleets(r), Arrived: track.MillisOf(a.cfg.Pipeline.Now()), MaxAhead: a.cfg.MaxAhead,
+		Format: format, Fleet: fleet, Sees: sendingFleets(r), MaxAhead: a.cfg.MaxAhead,
 		IDProperty: q.Get("id_property"), TimeProperty: q.Get("time_property"),
 	}
 	dec.Door = a.door
+	dec.Arrived, dec.Present = a.cfg.Pipeline.Times()
 	batch, err := dec.Decode(body)
 	if err != nil {
 		dec.Door.Reject("", "body: "+err.Error(), body)

@@ -37,10 +37,12 @@ type Decoder struct {
 	// rejected.
 	Holds bool
 	// Sees, if set, reports whether the sender may send positions of a fleet. Others are rejected.
-	Sees    func(fleet string) bool
-	Arrived track.Millis // default time of a position, and the present for MaxAhead
+	Sees func(fleet string) bool
+	// Arrived is the default time of a position, and Present the time that MaxAhead counts from,
+	// see [Pipeline.Times]. A Present of 0 is Arrived.
+	Arrived, Present track.Millis
 
-	// MaxAhead bounds the distance of a position's time after Arrived, in milliseconds. Without it
+	// MaxAhead bounds the distance of a position's time after Present, in milliseconds. Without it
 	// one wrong clock would make all later fixes of an object late.
 	MaxAhead track.Millis
 
@@ -192,7 +194,10 @@ func (d *Decoder) take(b *Batch, index int, p track.Position, input []byte, err 
 
 // watchClock tells the door of a position whose time is far from its arrival.
 func (d *Decoder) watchClock(p *track.Position) {
-	by := p.Time - d.Arrived
+	if p.Time == d.Arrived {
+		return // it may have none of its own
+	}
+	by := p.Time - cmp.Or(d.Present, d.Arrived)
 	if by <= track.Millis(doors.ClockAhead.Milliseconds()) && by >= -track.Millis(doors.ClockBehind.Milliseconds()) {
 		return
 	}

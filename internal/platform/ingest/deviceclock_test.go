@@ -82,3 +82,20 @@ func TestClocksOfDevices(t *testing.T) {
 		t.Errorf("%d fleets, the last one %+v", len(clocks), clocks[len(clocks)-1])
 	}
 }
+
+// A position without a time has that of its arrival. What devices say is compared with the wall
+// clock, which may be behind it.
+func TestArrivalAheadOfThePresent(t *testing.T) {
+	var all doors.Doors
+	d := decoder()
+	d.Door, d.Present = all.Open("http"), arrival-7_200_000
+	b, err := d.Decode(fmt.Appendf(nil, `{"id":"without","lon":1,"lat":1}
+		{"id":"right","lon":1,"lat":1,"t":%d}
+		{"id":"ahead","lon":1,"lat":1,"t":%d}`, d.Present+60_000, d.Present+60_001))
+	if err != nil || len(b.Positions) != 2 || b.Positions[0].Time != arrival || len(b.Rejected) != 1 || b.Rejected[0].Index != 2 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if clocks := d.Door.Clocks(); len(clocks) != 1 || clocks[0].Ahead != 2 || clocks[0].Behind != 0 {
+		t.Errorf("%+v", clocks)
+	}
+}

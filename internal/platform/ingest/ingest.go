@@ -399,7 +399,7 @@ func (p *Pipeline) Settle() error {
 	return pd.failure
 }
 
-// Now returns the wall clock, by which positions arrive: in a cluster that of its servers.
+// Now returns the wall clock, in a cluster that of its servers.
 func (p *Pipeline) Now() time.Time {
 	wall, _ := p.clock.system()
 	return wall
@@ -407,6 +407,13 @@ func (p *Pipeline) Now() time.Time {
 
 // Time returns the time of records. It never goes back, and follows no large step of the clock.
 func (p *Pipeline) Time() time.Time { return p.clock.now().Time() }
+
+// Times returns Decoder.Arrived and Decoder.Present of positions that arrive now. They arrive at
+// the time of records: at that of a wall clock that was set back, positions without a time would
+// be late. Clocks of devices are compared with the wall clock.
+func (p *Pipeline) Times() (arrived, present track.Millis) {
+	return p.clock.now(), track.MillisOf(p.Now())
+}
 
 // Waiting returns the number of positions that were passed in and are in no record yet.
 func (p *Pipeline) Waiting() (positions int) {

@@ -578,6 +578,30 @@ func TestTicks(t *testing.T) {
 	})
 }
 
+// While the wall clock is set back, an object whose positions have no times goes on, and is not
+// silent.
+func TestNoTimesWhileTheClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var step atomic.Int64 // of the wall clock
+		pub := &published{}
+		p, _ := newPipeline(t, pub, Config{Track: track.Options{TTL: time.Minute}, Now: func() time.Time { return time.Now().Add(time.Duration(step.Load())) }})
+		for range 20 {
+			var d Decoder
+			d.Arrived, d.Present = p.Times()
+			b, err := d.Decode([]byte(`{"id":"v","lon":0.5,"lat":0.5}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			submit(t, p, b)
+			step.Store(int64(-2 * time.Hour))
+			time.Sleep(30 * time.Second)
+		}
+		if got := pub.texts(t); len(got) != 0 {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 // While nothing can be stored, work that is due waits, without a busy loop, and does not delay the
 // end.
 func TestDueWhileNothingIsStored(t *testing.T) {

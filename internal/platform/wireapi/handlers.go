@@ -20,7 +20,8 @@ func (a *API) update(ctx context.Context, posts *wire.Posts) error {
 	if err != nil {
 		return a.refuse(posts, err)
 	}
-	dec := ingest.Decoder{Arrived: track.MillisOf(a.cfg.Pipeline.Now()), MaxAhead: a.cfg.MaxAhead}
+	dec := ingest.Decoder{MaxAhead: a.cfg.MaxAhead}
+	dec.Arrived, dec.Present = a.cfg.Pipeline.Times()
 	if g.OfFleets() {
 		dec.Sees = g.Fleet
 		if only := g.Fleets(); len(only) == 1 {

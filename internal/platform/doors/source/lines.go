@@ -134,8 +134,13 @@ func (s *source) line(batch *ingest.Batch, reader lineReader, line []byte) {
 		s.add(batch, nil, line, errLongLine)
 		return
 	}
-	found := reader.Line(line, s.cfg.Pipeline.Now().UnixMilli())
-	s.add(batch, &found, line, nil)
+	d := s.decoder()
+	if s.settings.Lines.Format == "ais" {
+		d.Present = d.Arrived // its times have the minute of their arrival
+	}
+	found := reader.Line(line, int64(d.Arrived))
+	s.messages.Add(1)
+	d.Found(batch, &found, line)
 }
 
 // acceptLines takes connections of receivers. An error of the listener ends them too: receivers

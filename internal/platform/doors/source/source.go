@@ -204,7 +204,9 @@ func (s *source) up() {
 
 // decoder returns a decoder for positions that arrive now.
 func (s *source) decoder() *ingest.Decoder {
-	return &ingest.Decoder{Fleet: s.settings.Fleet, Arrived: track.MillisOf(s.cfg.Pipeline.Now()), MaxAhead: s.cfg.MaxAhead, Door: s.door}
+	d := &ingest.Decoder{Fleet: s.settings.Fleet, MaxAhead: s.cfg.MaxAhead, Door: s.door}
+	d.Arrived, d.Present = s.cfg.Pipeline.Times()
+	return d
 }
 
 // add adds what was found in a message to a batch. The error is one of a message that cannot be

@@ -66,8 +66,14 @@ func (s *safeBuffer) String() string {
 
 func newSink(t *testing.T) *sink {
 	t.Helper()
+	return newSinkAt(t, nil)
+}
+
+// newSinkAt is newSink with another wall clock.
+func newSinkAt(t *testing.T, now func() time.Time) *sink {
+	t.Helper()
 	k := &sink{t: t, doors: &doors.Doors{}, log: &safeBuffer{}}
-	k.pipeline = ingest.New(ingest.Config{Fences: views.New(&fence.Catalog{}, rulebook.New(track.Policy{})), Publisher: discard{}})
+	k.pipeline = ingest.New(ingest.Config{Fences: views.New(&fence.Catalog{}, rulebook.New(track.Policy{})), Publisher: discard{}, Now: now})
 	t.Cleanup(func() { k.pipeline.Close(context.Background()) })
 	return k
 }
@@ -412,6 +418,24 @@ func TestLinesOverUDPAndFromReceivers(t *testing.T) {
 	k.until("too many", func() bool { return s.list[1].failures.Load() > 0 })
 	if _, ok := k.pipeline.Object("default", "other"); ok {
 		t.Error("a foreign network was let in")
+	}
+}
+
+// The times of lines are those of their arrival, or have its minute. They do not go back with the
+// machine's clock, and are not ahead of it then.
+func TestLinesByAClockSetBack(t *testing.T) {
+	var step atomic.Int64 // of the clock
+	k := newSinkAt(t, func() time.Time { return time.Now().Add(time.Duration(step.Load())) })
+	s, _ := k.run("- lines: udp://127.0.0.1:0\n  format: ais\n- lines: udp://127.0.0.1:0\n  format: sbs\n")
+	for i, text := range []string{vdm, sbs} {
+		batch := &ingest.Batch{}
+		for _, by := range []time.Duration{0, -2 * time.Hour} {
+			step.Store(int64(by))
+			s.list[i].datagram(batch, map[netip.AddrPort]lineReader{}, datagram{text: []byte(text)})
+		}
+		if len(batch.Positions) != 2 || batch.Positions[0].Time > batch.Positions[1].Time {
+			t.Errorf("%s: %+v", text, batch)
+		}
 	}
 }
 
