@@ -11,9 +11,10 @@ import (
 // maxStep is the largest step of the system's clock that the time of the fold follows at once.
 const maxStep = time.Minute
 
-// clock is the time of the fold. It never goes back, and follows the system's clock: small steps at
-// once. A step of more than maxStep would end every silence or none, so time goes on without it,
-// and then runs at twice or half the speed of the system's clock until the two agree.
+// clock is the time of the fold. It never goes back, and follows the system's clock: small steps
+// ahead at once, and steps back at half its speed. A step of more than maxStep would end every
+// silence or none, so time goes on without it, and then runs at twice or half the speed of the
+// system's clock until the two agree.
 type clock struct {
 	system func() (wall time.Time, passed time.Duration) // passed by the monotonic clock
 	logger *slog.Logger
@@ -58,21 +59,20 @@ func (c *clock) now() track.Millis {
 		c.logger.Info("the system's clock agrees with the time of events again")
 	}
 	if c.apart = apart; apart {
-		step = max(min(step, since), -since/2)
+		step = min(step, since)
 	}
-	c.offset += step
+	c.offset += max(step, -since/2)
 	c.last = max(c.last, track.Millis((c.offset + passed).Milliseconds()))
 	return c.last
 }
 
-// atLeast makes t a time that has been: later ones are not before it. If the clock is far behind,
-// time goes on from t.
+// atLeast makes t a time that has been: if the clock is behind, time goes on from t.
 func (c *clock) atLeast(t track.Millis) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = max(c.last, t)
 	_, passed := c.system()
-	if at := time.Duration(t) * time.Millisecond; at > c.offset+passed+maxStep {
+	if at := time.Duration(t) * time.Millisecond; at > c.offset+passed {
 		c.offset = at - passed
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"paddock/internal/platform/journal"
 )
 
-// The time follows small steps of the system's clock and ignores large ones, and never goes back.
+// The time follows small steps of the system's clock and ignores large ones. It never goes back,
+// and never stands still: positions without a time of their own would be late.
 func TestClock(t *testing.T) {
 	begun := time.Unix(1_700_000_000, 0)
 	var s struct{ mono, step time.Duration } // passed, and by which the wall clock was set
@@ -29,22 +30,22 @@ func TestClock(t *testing.T) {
 	at(11 * time.Second)
 	s.step = 5 * time.Second // but time does not go back
 	at(11 * time.Second)
-	s.mono = 8 * time.Second
-	at(13 * time.Second)
+	s.mono = 8 * time.Second // it goes half as fast
+	at(14500 * time.Millisecond)
 	s.step = -time.Hour // after a large one time goes on, half as fast until both agree
-	at(13 * time.Second)
+	at(14500 * time.Millisecond)
 	s.mono = 28 * time.Second
-	at(23 * time.Second)
+	at(24500 * time.Millisecond)
 	s.step = time.Hour // or twice as fast
-	at(23 * time.Second)
+	at(24500 * time.Millisecond)
 	s.mono = 38 * time.Second
-	at(43 * time.Second)
+	at(44500 * time.Millisecond)
 	s.step, s.mono = 6*time.Second, 40*time.Second // both agree again
 	at(46 * time.Second)
 	c.atLeast(track.MillisOf(begun.Add(50 * time.Second))) // of a record that was restored
 	at(50 * time.Second)
 	s.mono = 45 * time.Second
-	at(51 * time.Second)
+	at(52500 * time.Millisecond)
 	c.atLeast(track.MillisOf(begun.Add(time.Hour))) // time does not wait an hour for the clock
 	s.mono = 55 * time.Second
 	at(time.Hour + 5*time.Second)
