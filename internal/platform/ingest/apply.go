@@ -107,6 +107,11 @@ func (p *Pipeline) fold(r *record) {
 	p.tell(r)
 	p.publish(r)
 	p.checkpoint(r)
+	for _, s := range r.spans {
+		if s.to < len(s.pending.batch.Positions) {
+			s.pending.leave() // of the others, answer does
+		}
+	}
 	p.answer()
 }
 
@@ -221,11 +226,12 @@ func (p *Pipeline) answer() {
 	open := p.folding.open[:0]
 	for _, pd := range p.folding.open {
 		if pd.left.Load() > 1 {
+			pd.leave()
 			open = append(open, pd)
 			continue
 		}
 		pd.count()
-		p.room.Release(pd.weight)
+		pd.leaveAllBut(0)
 		pd.done(pd)
 	}
 	clear(p.folding.open[len(open):])

@@ -22,8 +22,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"paddock/fence/track"
 	"paddock/internal/platform/events"
 	"paddock/internal/platform/fold"
@@ -85,8 +83,9 @@ type Fences interface {
 type Config struct {
 	Workers int           // goroutines that apply a large record; one for each CPU
 	Track   track.Options // MaxObjects bounds the objects of all partitions here, see shareOf
-	// MaxWaiting bounds the positions that are accepted and not applied; 256 Ki. A batch may exceed
-	// it if nothing else waits.
+	// MaxWaiting bounds the positions that are accepted and not applied; 256 Ki. A batch counts as
+	// a quarter of it at most, and as less when some of its positions are applied. A quarter of it
+	// is for TrySubmit alone.
 	MaxWaiting int
 
 	Fences    Fences
@@ -137,7 +136,7 @@ type Pipeline struct {
 	// Metrics of this pipeline, never nil.
 	Metrics *Metrics
 
-	room *semaphore.Weighted // in positions, see Config.MaxWaiting
+	room room
 
 	mu      sync.Mutex
 	waiting []*request // for the next record
@@ -215,7 +214,7 @@ func build(cfg Config) *Pipeline {
 		cfg.Congested = func() bool { return false }
 	}
 	p := &Pipeline{
-		cfg: cfg, clock: newClock(cfg.Logger, cfg.Now), Metrics: cfg.Metrics, room: semaphore.NewWeighted(int64(cfg.MaxWaiting)),
+		cfg: cfg, clock: newClock(cfg.Logger, cfg.Now), Metrics: cfg.Metrics, room: newRoom(cfg.MaxWaiting),
 		sessions: sessions{}, turn: make(chan struct{}, 1), applying: make(chan struct{}, 1), wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), ended: make(chan struct{}),
 		asked: make(chan chan struct{}),
 	}
@@ -280,7 +279,7 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 	if !p.admit(pd) {
 		return pd.result(), nil
 	}
-	if p.room.Acquire(ctx, pd.weight) != nil {
+	if p.room.await(ctx, pd) != nil {
 		pd.refuseAll(overloaded)
 		return pd.result(), nil
 	}
@@ -288,7 +287,7 @@ func (p *Pipeline) Submit(ctx context.Context, b *Batch) (Result, error) {
 		return p.postpone(pd)
 	}
 	if err := p.do(&request{pending: pd}, done); err != nil {
-		p.room.Release(pd.weight)
+		pd.leaveAllBut(0)
 		return Result{}, err
 	}
 	return pd.result(), nil
@@ -322,7 +321,7 @@ func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
 		pd.done(pd)
 		return nil
 	}
-	if !p.room.TryAcquire(pd.weight) {
+	if !p.room.try(pd) {
 		pd.refuseAll(overloaded)
 		pd.done(pd)
 		return nil
@@ -336,7 +335,7 @@ func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
 		return err
 	}
 	if err := p.enter(&request{pending: pd, queued: true}); err != nil {
-		p.room.Release(pd.weight)
+		pd.leaveAllBut(0)
 		return err
 	}
 	p.signal()
@@ -347,7 +346,7 @@ func (p *Pipeline) trySubmit(b *Batch, done func(*pending)) error {
 func (p *Pipeline) postpone(pd *pending) (Result, error) {
 	r := pd.result() // before another goroutine writes outcomes: all are accepted
 	if err := p.enter(&request{pending: pd, queued: true}); err != nil {
-		p.room.Release(pd.weight)
+		pd.leaveAllBut(0)
 		return Result{}, err
 	}
 	select {

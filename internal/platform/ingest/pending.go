@@ -3,6 +3,8 @@ package ingest
 import (
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"paddock/fence/track"
 	"paddock/internal/platform/doors"
 	"paddock/internal/platform/fold"
@@ -52,7 +54,9 @@ type removal struct {
 type pending struct {
 	batch    *Batch
 	metrics  *Metrics
-	weight   int64 // in Pipeline.room
+	weight   int64               // in Pipeline.room
+	room     *semaphore.Weighted // of which it holds a part; nil: none yet
+	holds    int64               // of it at present
 	outcomes []outcome
 	late     lateList
 	left     atomic.Int32 // positions without an outcome, and one until the record is published
@@ -66,7 +70,7 @@ var _ fold.Job = (*pending)(nil)
 
 func (p *Pipeline) newPending(b *Batch, done func(*pending)) *pending {
 	n := len(b.Positions)
-	pd := &pending{batch: b, metrics: p.Metrics, weight: int64(min(n, p.cfg.MaxWaiting)), outcomes: make([]outcome, n), done: done}
+	pd := &pending{batch: b, metrics: p.Metrics, weight: p.room.weight(b), outcomes: make([]outcome, n), done: done}
 	pd.left.Store(int32(n) + 1)
 	p.Metrics.results[resultRejected].Add(uint64(len(b.Rejected) + b.Omitted))
 	p.Metrics.renamed.Add(uint64(b.Renamed))

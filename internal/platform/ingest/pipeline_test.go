@@ -306,7 +306,7 @@ func TestTrySubmitRefusesWhatFindsNoRoom(t *testing.T) {
 
 func TestSubmitWaitsForRoomUntilItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, pub := blocked(t, 2)
+		p, pub := blocked(t, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		begun := time.Now()
@@ -653,7 +653,7 @@ func TestLongBatchIsNotOvertaken(t *testing.T) {
 	}
 	done := make(chan struct{})
 	waits := p.newPending(fixes("w", 1, 1), func(*pending) { ends <- end{"w", 0}; close(done) })
-	if !p.room.TryAcquire(waits.weight) {
+	if !p.room.try(waits) {
 		t.Fatal("no room")
 	}
 	go func() { _ = p.do(&request{pending: waits}, done) }() // as Submit
