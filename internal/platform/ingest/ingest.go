@@ -30,7 +30,8 @@ import (
 )
 
 const (
-	// maxWaiting is the default of Config.MaxWaiting: some 50 MB.
+	// maxWaiting is the default of Config.MaxWaiting: at most some 150 MB, or four batches that are
+	// larger.
 	maxWaiting = 256 << 10
 
 	// checkpointEvery is the default of Config.CheckpointEvery.
@@ -83,9 +84,9 @@ type Fences interface {
 type Config struct {
 	Workers int           // goroutines that apply a large record; one for each CPU
 	Track   track.Options // MaxObjects bounds the objects of all partitions here, see shareOf
-	// MaxWaiting bounds the positions that are accepted and not applied; 256 Ki. A batch counts as
-	// a quarter of it at most, and as less when some of its positions are applied. A quarter of it
-	// is for TrySubmit alone.
+	// MaxWaiting bounds the positions that are accepted and not applied; 256 Ki. Each propsWeight
+	// bytes of props count as another one. A batch counts as a quarter of it at most, and as less
+	// when some of its positions are applied. A quarter of it is for TrySubmit alone.
 	MaxWaiting int
 
 	Fences    Fences

@@ -18,8 +18,17 @@ func newRoom(size int) room {
 	return room{semaphore.NewWeighted(int64(size) - quarter), semaphore.NewWeighted(quarter), max(1, quarter)}
 }
 
+// propsWeight is the number of bytes of props that count as a position: about its own memory.
+const propsWeight = 256
+
 // weight returns what a batch counts as.
-func (r *room) weight(b *Batch) int64 { return min(int64(len(b.Positions)), r.most) }
+func (r *room) weight(b *Batch) int64 {
+	all := int64(len(b.Positions))
+	for i := range b.Positions {
+		all += int64(len(b.Positions[i].Props) / propsWeight)
+	}
+	return min(all, r.most)
+}
 
 // await takes room for a batch, or returns an error when ctx ends.
 func (r *room) await(ctx context.Context, pd *pending) error {

@@ -1,10 +1,13 @@
 package ingest
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
+	"paddock/fence"
 	"paddock/internal/platform/events"
+	"paddock/internal/platform/journal"
 )
 
 // stepped publishes the events of a record for each token.
@@ -64,4 +67,43 @@ func TestLargeBatchesLeaveRoom(t *testing.T) {
 		}
 		t.Error("a small batch is not answered")
 	})
+}
+
+// Positions with large props take more room.
+func TestRoomForProps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const room = 1300
+		p, pub := blocked(t, room)
+		defer close(pub.gate)
+		refused := 0
+		for i := range room {
+			b := fixes("large", i, 1)
+			b.Positions[0].Props = []byte(`{"text":"` + strings.Repeat("x", maxPropsBytes-11) + `"}`)
+			if err := p.TrySubmit(b, func(r Result) { refused += r.Overloaded }); err != nil {
+				t.Fatal(err)
+			}
+			if refused > 0 {
+				if i < 15 || i > 20 {
+					t.Errorf("%d positions of 16 KiB take the room of %d", i, room)
+				}
+				return
+			}
+		}
+		t.Error("none is refused")
+	})
+}
+
+// The memory of a large record is given back.
+func TestMemoryOfALargeRecord(t *testing.T) {
+	p, _ := openOn(t, Config{}, journal.NewMemory(), func(c *fence.Catalog) { addSet(t, c, "zone", unitSquare("a", 0)) })
+	p.Start(&published{})
+	b := fixes("v", 0, 2*keptBuffer/maxPropsBytes)
+	for i := range b.Positions {
+		b.Positions[i].Props = []byte(`{"text":"` + strings.Repeat("x", maxPropsBytes-11) + `"}`)
+	}
+	submit(t, p, b)
+	p.Close(t.Context())
+	if n := cap(p.making.buffer); n > keptBuffer {
+		t.Errorf("%d bytes are kept", n)
+	}
 }

@@ -14,6 +14,9 @@ import (
 	"paddock/internal/platform/subjects"
 )
 
+// keptBuffer bounds the memory of a stored record that is kept for the next one.
+const keptBuffer = 4 << 20
+
 // storing is the state of the journal's use. It belongs to the holder of the turn to apply.
 type storing struct {
 	number    uint64 // of the last applied record
@@ -49,7 +52,9 @@ func (p *Pipeline) append(r *record) (err error) {
 		}
 	}
 	b = appendTraces(b, tracesOf(r.spans))
-	p.making.buffer = b
+	if p.making.buffer = b; cap(b) > keptBuffer {
+		p.making.buffer = nil
+	}
 	if r.number, err = p.cfg.Append(b); err == nil && r.view != nil {
 		p.cfg.Fences.Begin(r.viewID, r.number)
 	}
