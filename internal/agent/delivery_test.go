@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -348,6 +349,55 @@ func TestSlowRequestsLeaveRoom(t *testing.T) {
 	reading.Wait()
 	if n := refused.Load(); n < 5 {
 		t.Errorf("%d slow bodies were told that they are too many", n)
+	}
+}
+
+// A slow body ends neither its own request nor later ones of its connection.
+func TestAfterASlowBody(t *testing.T) {
+	p := newPlatform(t)
+	p.kill()
+	p.mux = func(m *wire.Mux) {
+		m.HandleRequest(kindSearch, func(_ context.Context, r *wire.Request) error { return r.Respond(r.Body) })
+	}
+	p.start()
+	a := start(t, p.settings(t.TempDir(), ""))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	must(t, a.link().Ready(ctx))
+	conn, err := net.Dial("tcp", a.HTTP().String())
+	must(t, err)
+	defer conn.Close()
+	from := bufio.NewReader(conn)
+	send := func(text string) {
+		_, err := io.WriteString(conn, text)
+		must(t, err)
+	}
+	expect := func(what string) *http.Response {
+		t.Helper()
+		answer, err := http.ReadResponse(from, nil)
+		must(t, err)
+		if answer.StatusCode != http.StatusOK {
+			text, _ := io.ReadAll(answer.Body)
+			t.Fatalf("%s: %d %s", what, answer.StatusCode, text)
+		}
+		return answer
+	}
+	for _, length := range []string{"Content-Length: 5\r\n\r\n[1", "Transfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n"} {
+		send("POST /v1/search HTTP/1.1\r\nHost: localhost\r\n" + length)
+		for len(a.slow.taken) == 0 {
+			<-time.After(time.Millisecond)
+		}
+		if strings.HasPrefix(length, "T") {
+			send("3\r\n,2]\r\n0\r\n\r\n")
+		} else {
+			send(",2]")
+		}
+		_, _ = io.Copy(io.Discard, expect("a slow look-up").Body)
+		send("GET /v1/search?lon=1&lat=2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		_, _ = io.Copy(io.Discard, expect("the next look-up").Body)
+		if n := len(a.slow.taken); n != 0 {
+			t.Errorf("%d slots are taken", n)
+		}
 	}
 }
 

@@ -134,12 +134,9 @@ func (d *positionsHandler) post(w http.ResponseWriter, r *http.Request) error {
 var lineTypes = []string{"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"}
 
 func readBody(w http.ResponseWriter, r *http.Request, slow *semaphore) ([]byte, error) {
-	from, err := newBody(w, r, slow)
+	from := newBody(w, r, slow)
 	defer from.done()
-	var body []byte
-	if err == nil {
-		body, err = io.ReadAll(http.MaxBytesReader(w, from, maxBody))
-	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, from, maxBody))
 	if errors.Is(err, errSlow) {
 		return nil, fail(http.StatusServiceUnavailable, "body: %v; send it whole, or again later", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -17,7 +17,7 @@ const (
 	// positions and /healthz.
 	maxStreams, maxSlowBodies = 64, 64
 	promptBody                = time.Second
-	// slowBody bounds the time of a body.
+	// slowBody bounds the time of a request until the end of its body.
 	slowBody = time.Minute
 )
 
@@ -45,51 +45,56 @@ func (p *semaphore) release() { <-p.taken }
 // errSlow refuses a slow body when all slots are taken.
 var errSlow = errors.New("too many slow bodies at the moment")
 
-// body is the body of a request. It takes a slot once it has proved slow.
+// body is the body of a request. It takes a slot once it has proved slow. There is no deadline for
+// that: one that has passed ends the context of the connection, and so its later requests.
 type body struct {
 	io.ReadCloser
-	control *http.ResponseController
-	slow    *semaphore
-	began   time.Time
-	held    bool
+	answer http.ResponseWriter
+	slow   *semaphore
+	timer  *time.Timer
+
+	mu                  sync.Mutex
+	held, refused, over bool
 }
 
-// newBody returns the body of r, which the handler closes. A body of unknown length counts as slow
-// from the beginning, because it cannot be read after a timeout.
-func newBody(w http.ResponseWriter, r *http.Request, slow *semaphore) (*body, error) {
-	b := &body{ReadCloser: r.Body, control: http.NewResponseController(w), slow: slow, began: time.Now()}
-	if r.ContentLength < 0 {
-		return b, b.wait()
-	}
-	return b, b.control.SetReadDeadline(b.began.Add(promptBody))
+// newBody returns the body of r, which the handler closes. The caller calls done.
+func newBody(w http.ResponseWriter, r *http.Request, slow *semaphore) *body {
+	b := &body{ReadCloser: r.Body, answer: w, slow: slow}
+	b.timer = time.AfterFunc(promptBody, b.wait)
+	return b
 }
 
-// wait takes a slot and extends the deadline.
-func (b *body) wait() error {
-	if !b.slow.acquire() {
-		return errSlow
+// wait takes a slot, or ends the read.
+func (b *body) wait() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.over:
+	case b.slow.acquire():
+		b.held = true
+	default:
+		b.refused = true
+		_ = http.NewResponseController(b.answer).SetReadDeadline(time.Unix(1, 0))
 	}
-	b.held = true
-	return b.control.SetReadDeadline(b.began.Add(slowBody))
 }
 
 func (b *body) Read(p []byte) (n int, err error) {
 	n, err = b.ReadCloser.Read(p)
-	if b.held || !errors.Is(err, os.ErrDeadlineExceeded) {
-		return n, err
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refused {
+		b.answer.Header().Set("Connection", "close")
+		return n, errSlow
 	}
-	if err := b.wait(); err != nil {
-		return n, err
-	}
-	if n > 0 {
-		return n, nil
-	}
-	return b.ReadCloser.Read(p)
+	return n, err
 }
 
-// done releases the slot, if the body has taken one.
+// done ends the watch of the body, and releases the slot, if it has taken one.
 func (b *body) done() {
-	if b.held {
+	b.timer.Stop()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over = true; b.held {
 		b.slow.release()
 	}
 }
