@@ -284,8 +284,11 @@ func lastSecond(second uint32, arrived int64) int64 {
 		return 0
 	}
 	at := arrived - arrived%60_000 + int64(second)*1000
-	if at > arrived+ahead {
+	switch {
+	case at > arrived+ahead:
 		at -= 60_000
+	case at+60_000 <= arrived+ahead:
+		at += 60_000
 	}
 	return at
 }

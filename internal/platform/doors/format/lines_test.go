@@ -118,6 +118,14 @@ func TestAIS(t *testing.T) {
 	if got := time.UnixMilli(early.Positions[0].Time).UTC(); got.Minute() != 15 || got.Second() != 49 {
 		t.Error(got)
 	}
+	// A clock may be ahead across the end of a minute.
+	for payload, want := range map[string]string{"00": "11:17:00", "80": "11:17:04", ":0": "11:16:05", "N0": "11:16:15"} {
+		line := withSum("!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUb" + payload + "TKH,0")
+		r := (&AIS{}).Line(line, time.Date(2026, 3, 12, 11, 16, 59, 500e6, time.UTC).UnixMilli())
+		if got := time.UnixMilli(r.Positions[0].Time).UTC().Format(time.TimeOnly); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
 	tagged := (&AIS{}).Line([]byte(`\s:rORBCOMM,c:1700000000*40\!AIVDM,1,1,,A,B52K>;h00Fc>jpUlNV@ikwpUoP06,0*4C`), at)
 	if got := time.UnixMilli(tagged.Positions[0].Time).UTC().Format(time.RFC3339); got != "2023-11-14T22:12:49Z" {
 		t.Error(got)
