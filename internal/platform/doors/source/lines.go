@@ -243,18 +243,18 @@ func (s *source) applyDatagrams(ctx context.Context, queue <-chan datagram) {
 	readers := map[netip.AddrPort]lineReader{}
 	for first := range queue {
 		batch := &ingest.Batch{}
-		s.datagram(batch, readers, first)
-		for len(queue) > 0 && len(batch.Positions) < maxGathered {
-			s.datagram(batch, readers, <-queue)
+		for n := s.datagram(batch, readers, first); n < maxGathered && len(queue) > 0; {
+			n += s.datagram(batch, readers, <-queue)
 		}
 		s.submit(ctx, batch) // false: the process ends
 	}
 }
 
-func (s *source) datagram(batch *ingest.Batch, readers map[netip.AddrPort]lineReader, d datagram) {
+// datagram adds what a datagram says to a batch, and returns the number of its lines.
+func (s *source) datagram(batch *ingest.Batch, readers map[netip.AddrPort]lineReader, d datagram) (lines int) {
 	if len(d.text) > maxDatagram {
 		s.add(batch, nil, d.text, errLongDatagram)
-		return
+		return 1
 	}
 	reader := readers[d.from]
 	if reader == nil {
@@ -266,5 +266,7 @@ func (s *source) datagram(batch *ingest.Batch, readers map[netip.AddrPort]lineRe
 	}
 	for line := range bytes.SplitSeq(d.text, []byte{'\n'}) {
 		s.line(batch, reader, line)
+		lines++
 	}
+	return lines
 }

@@ -471,6 +471,24 @@ func TestDatagramsOfTwoSenders(t *testing.T) {
 	}
 }
 
+// Datagrams that are no positions do not hold back the positions of others.
+func TestGarbageByUDP(t *testing.T) {
+	k := newSink(t)
+	s, _ := k.run("- lines: udp://127.0.0.1:0\n  format: sbs\n")
+	queue := make(chan datagram, 16)
+	var applying sync.WaitGroup
+	applying.Go(func() { s.list[0].applyDatagrams(t.Context(), queue) })
+	defer applying.Wait()
+	defer close(queue)
+	queue <- datagram{text: []byte(sbs)}
+	garbage := datagram{text: bytes.Repeat([]byte("x\n"), maxDatagram/2)}
+	for deadline := time.Now().Add(patience); k.door("sbs").Accepted == 0; queue <- garbage {
+		if time.Now().After(deadline) {
+			t.Fatalf("a position waits behind garbage: %+v", k.door("sbs"))
+		}
+	}
+}
+
 func TestNetworks(t *testing.T) {
 	l := &Lines{From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for addr, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "11.0.0.1": false, "::1": false} {
