@@ -215,7 +215,7 @@ func (p *Pipeline) handOut(r *record, last bool) {
 	p.commit(r, last)
 	if p.cfg.Publisher != nil && !f.store.replaying {
 		p.cfg.Publisher.Publish(f.batch)
-		p.Metrics.published(f.batch)
+		p.Metrics.published(f.batch, p.clock.instant())
 	}
 	clear(f.batch)
 	f.batch = f.batch[:0]

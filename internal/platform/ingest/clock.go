@@ -47,6 +47,19 @@ func sinceEpoch(t time.Time) time.Duration { return time.Duration(t.UnixNano()) 
 func (c *clock) now() track.Millis {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.last = max(c.last, track.Millis(c.exact().Milliseconds()))
+	return c.last
+}
+
+// instant returns the time with more digits.
+func (c *clock) instant() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Unix(0, int64(c.exact()))
+}
+
+// exact returns the time since 1970. The caller has the lock.
+func (c *clock) exact() time.Duration {
 	wall, passed := c.system()
 	since := passed - c.passed
 	c.passed = passed
@@ -62,8 +75,7 @@ func (c *clock) now() track.Millis {
 		step = min(step, since)
 	}
 	c.offset += max(step, -since/2)
-	c.last = max(c.last, track.Millis((c.offset + passed).Milliseconds()))
-	return c.last
+	return c.offset + passed
 }
 
 // atLeast makes t a time that has been: if the clock is behind, time goes on from t.

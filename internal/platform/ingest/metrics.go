@@ -90,11 +90,12 @@ func (m *Metrics) event(e *track.Event) {
 	m.events.WithLabelValues(e.Set, e.Kind.String(), e.Reason.String()).Inc()
 }
 
-func (m *Metrics) published(records []events.Record) {
+// published counts events that were published at a time of the clock of records.
+func (m *Metrics) published(records []events.Record, by time.Time) {
 	m.total.Add(uint64(len(records)))
 	at := time.Now()
 	for i := range records {
-		lag := max(0, at.Sub(records[i].Arrived.Time()))
+		lag := max(0, by.Sub(records[i].Arrived.Time()))
 		m.lag.Observe(lag.Seconds())
 		m.latency.record(at, lag)
 	}

@@ -602,6 +602,22 @@ func TestNoTimesWhileTheClockIsSetBack(t *testing.T) {
 	})
 }
 
+// The lag of events is by the clock of the records, which may be another one than that of this
+// machine.
+func TestLagByTheClockOfRecords(t *testing.T) {
+	for _, by := range []time.Duration{-2 * time.Hour, 2 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			pub := &published{gate: make(chan struct{})}
+			p, _ := newPipeline(t, pub, Config{Now: func() time.Time { return time.Now().Add(by) }})
+			time.AfterFunc(time.Second, func() { close(pub.gate) })
+			submit(t, p, fixes("v", 0, 2))
+			if lag := p.Metrics.Totals().EventP99.Round(100 * time.Millisecond); pub.count() != 1 || lag != time.Second {
+				t.Errorf("a clock apart by %v: a lag of %v", by, lag)
+			}
+		})
+	}
+}
+
 // While nothing can be stored, work that is due waits, without a busy loop, and does not delay the
 // end.
 func TestDueWhileNothingIsStored(t *testing.T) {
