@@ -21,6 +21,7 @@ type Batch struct {
 	Ignored   Ignored
 	Handled   *Handled    // progress of the sender's session with this batch; nil: none
 	Door      *doors.Door // counts what becomes of the positions; nil: none
+	Again     bool        // it found no room before, which is counted: it is not counted again
 
 	Trace *track.Trace // of the request; nil: none
 }

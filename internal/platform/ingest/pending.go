@@ -144,7 +144,9 @@ func (pd *pending) count() {
 	applied, left := pd.counts()
 	pd.metrics.applied(applied)
 	pd.tell(applied)
-	pd.metrics.results[resultOverloaded].Add(uint64(left))
+	if !pd.batch.Again {
+		pd.metrics.results[resultOverloaded].Add(uint64(left))
+	}
 }
 
 // tell tells the door what became of the positions.
@@ -157,7 +159,7 @@ func (pd *pending) tell(applied [track.Past + 1]int) {
 	listed, full, left := 0, 0, 0
 	for i, o := range pd.outcomes {
 		switch {
-		case o != outcome(track.Full) && o < refused:
+		case o != outcome(track.Full) && (o < refused || pd.batch.Again):
 		case listed < doors.Kept:
 			listed++
 			door.Refuse(classOf(o), pd.batch.Positions[i].ID, pd.why(o))

@@ -237,7 +237,7 @@ func (s *source) submit(ctx context.Context, b *ingest.Batch) bool {
 		if lifecycle.Sleep(ctx, jitter(fullRetry)) != nil {
 			return false
 		}
-		b.Rejected, b.Omitted = nil, 0 // counted
+		b.Rejected, b.Omitted, b.Again = nil, 0, true // counted
 	}
 	return ctx.Err() == nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/eclipse/paho.golang/paho"
@@ -195,7 +196,7 @@ func TestMQTTComesBack(t *testing.T) {
 	k.pipeline.Refuse("the disk is full")
 	k.until("connected", func() bool { return s.list[0].connected.Load() })
 	b.Publish("owntracks/c/c", `{"_type":"location","lat":5,"lon":6}`, 1)
-	k.until("refused again and again", func() bool { return k.door("mqtt").Reasons["overloaded"] >= 3 })
+	k.until("refused", func() bool { return k.door("mqtt").Reasons["overloaded"] == 1 })
 	stop()
 	k.pipeline.Refuse("")
 	k.run(section)
@@ -487,6 +488,28 @@ func TestGarbageByUDP(t *testing.T) {
 			t.Fatalf("a position waits behind garbage: %+v", k.door("sbs"))
 		}
 	}
+}
+
+// Positions that a source offers again and again are counted as refused once.
+func TestOfferedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newSink(t)
+		settings, _ := read("- lines: udp://127.0.0.1:0\n  format: sbs\n")
+		one := New(Config{Settings: settings, Pipeline: k.pipeline, Doors: k.doors, MaxAhead: 60_000, Logger: slog.New(slog.DiscardHandler)}).list[0]
+		batch := &ingest.Batch{}
+		for _, id := range []string{"4CA2D6", "4CA2D7", "none"} {
+			one.line(batch, one.settings.Lines.reader(), []byte(strings.Replace(sbs, "4CA2D6", id, 1)))
+		}
+		k.pipeline.Refuse("the disk is full")
+		time.AfterFunc(time.Minute, func() { k.pipeline.Refuse("") })
+		if !one.submit(t.Context(), batch) {
+			t.Error("it has ended")
+		}
+		d, total := k.door("sbs"), k.pipeline.Metrics.Totals()
+		if d.Accepted != 2 || d.Reasons["overloaded"] != 2 || d.Reasons["id"] != 1 || total.Accepted != 2 || total.Overloaded != 2 || total.Rejected != 1 {
+			t.Errorf("%+v, %+v", d, total)
+		}
+	})
 }
 
 func TestNetworks(t *testing.T) {
