@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"paddock/fence/track"
+	"paddock/internal/platform/doors/format"
 	"paddock/internal/platform/position"
 )
 
@@ -114,6 +115,35 @@ func TestTimes(t *testing.T) {
 		p := at("default", "a", 1, 2)
 		p.Time = want
 		t.Run(text, func(t *testing.T) { decodes(t, decoder(), `{"id":"a","lon":1,"lat":2,"t":`+text+`}`, p) })
+	}
+}
+
+// Props are the same in each form, and have the same limit.
+func TestPropsOfEachForm(t *testing.T) {
+	paths := format.Paths{ID: "id", Lat: "lat", Lon: "lon", Props: "props"}
+	for props, reason := range map[string]string{
+		`{"a":"<b> & c"}`: "",
+		`{"a":"` + strings.Repeat("<", maxPropsBytes-8) + `"}`: "",
+		`{"a":"` + strings.Repeat("<", maxPropsBytes-7) + `"}`: "props: 16385 bytes, the limit is 16384",
+	} {
+		position := `{"id":"v","lon":1,"lat":2,"props":` + props + `}`
+		feature := `{"type":"Feature","id":"v","geometry":{"type":"Point","coordinates":[1,2]},"properties":` + props + `}`
+		for _, text := range []string{position, feature, ""} {
+			d, b := decoder(), &Batch{}
+			if text != "" {
+				b, _ = d.Decode([]byte(text))
+			} else if found, err := paths.Decode([]byte(position), ""); err == nil {
+				d.Found(b, &found, nil)
+			}
+			switch {
+			case reason != "":
+				if len(b.Rejected) != 1 || b.Rejected[0].Reason != reason {
+					t.Errorf("%.60q: %.200v", text, b)
+				}
+			case len(b.Positions) != 1 || string(b.Positions[0].Props) != props:
+				t.Errorf("%.60q, props %.20q: %.300v", text, props, b)
+			}
+		}
 	}
 }
 

@@ -155,7 +155,7 @@ func (d *Decoder) feature(e *element) (track.Position, error) {
 		flat.Altitude = point.Coordinates[2]
 	}
 	if len(e.Properties) > 0 {
-		rest, err := json.Marshal(e.Properties)
+		rest, err := events.PlainJSON(e.Properties)
 		if err != nil {
 			return track.Position{}, fmt.Errorf("properties: %w", err)
 		}

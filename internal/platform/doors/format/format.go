@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"paddock/internal/platform/events"
 	"paddock/internal/platform/position"
 )
 
@@ -126,7 +127,7 @@ func (r *Result) place(p *position.Position, lon, lat *float64) bool {
 	return false
 }
 
-// props encodes what is known of an object. It leaves out empty texts and nil.
+// props encodes what is known of an object, of any length. It leaves out empty texts and nil.
 func props(values map[string]any) []byte {
 	for name, v := range values {
 		if v == nil || v == "" {
@@ -136,10 +137,7 @@ func props(values map[string]any) []byte {
 	if len(values) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(values)
-	if err != nil || len(text) > position.MaxProps {
-		return nil
-	}
+	text, _ := events.PlainJSON(values) // values of JSON, and texts, always encode
 	return text
 }
 
