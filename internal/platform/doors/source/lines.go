@@ -50,7 +50,7 @@ func (l *Lines) reader() lineReader {
 // admits reports whether an address may send. Without networks the address is loopback, as the one
 // that is listened on.
 func (l *Lines) admits(addr netip.Addr) bool {
-	addr = addr.Unmap()
+	addr = addr.Unmap().WithZone("") // a network has no zone
 	if len(l.From) == 0 {
 		return true
 	}

@@ -513,8 +513,8 @@ func TestOfferedAgain(t *testing.T) {
 }
 
 func TestNetworks(t *testing.T) {
-	l := &Lines{From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
-	for addr, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "11.0.0.1": false, "::1": false} {
+	l := &Lines{From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fe80::/10")}}
+	for addr, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "11.0.0.1": false, "::1": false, "fe80::1": true, "fe80::1%eth0": true} {
 		if l.admits(netip.MustParseAddr(addr)) != want {
 			t.Errorf("%s: %v", addr, !want)
 		}
