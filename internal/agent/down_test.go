@@ -23,6 +23,9 @@ func TestSearch(t *testing.T) {
 			if strings.Contains(string(r.Body), "nowhere") {
 				return &wire.Error{Code: wire.NotFound, Msg: "no such set"}
 			}
+			if strings.Contains(string(r.Body), "secret") {
+				return &wire.Error{Code: wire.PermissionDenied, Msg: "the key may not do this"}
+			}
 			return r.Respond(r.Body)
 		})
 	}
@@ -52,6 +55,7 @@ func TestSearch(t *testing.T) {
 		{"GET", "/v1/search?long=1&lat=2", "", 400, "use lon, lat"},
 		{"POST", "/v1/search?set=a", `[1,2]`, 400, "members of the body"},
 		{"POST", "/v1/search", `{"set":"nowhere"}`, 404, "no such set"},
+		{"POST", "/v1/search", `{"set":"secret"}`, 403, `"the key may not do this"`},
 	} {
 		if status, answer := a.do(c.method, c.path, c.body); status != c.status || !strings.Contains(answer, c.answer) {
 			t.Errorf("%s %s: %d %s", c.path, c.body, status, answer)

@@ -48,7 +48,7 @@ func (a *Agent) search(ctx context.Context, body []byte) ([]byte, error) {
 
 // searchStatus maps the platform's refusals to HTTP.
 var searchStatus = map[wire.Code]int{
-	wire.InvalidArgument: http.StatusBadRequest, wire.NotFound: http.StatusNotFound,
+	wire.InvalidArgument: http.StatusBadRequest, wire.PermissionDenied: http.StatusForbidden, wire.NotFound: http.StatusNotFound,
 	wire.OutOfRange: http.StatusRequestEntityTooLarge, wire.FailedPrecondition: http.StatusPreconditionFailed,
 	wire.ResourceExhausted: http.StatusServiceUnavailable, wire.Unavailable: http.StatusServiceUnavailable,
 }
