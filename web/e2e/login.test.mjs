@@ -45,8 +45,13 @@ describe("a server that asks for keys", () => {
     assert.equal(await page.evaluate(() => document.cookie), "");
     assert.equal(await page.evaluate(async () => (await fetch("v1/sets")).status), 200);
     assert.equal(await page.evaluate(async () => (await fetch("v1/keys")).status), 403);
+    await page.goto(`${server.url}sets`);
+    await page.getByText("No sets yet.").waitFor();
     assert.equal(await page.evaluate(async () => (await fetch("v1/session", { method: "DELETE" })).status), 204);
-    await page.goto(server.url);
+    const banner = page.getByRole("alert");
+    await banner.getByText("The session has ended.").waitFor();
+    assert.equal(await banner.getByRole("button", { name: "Try now" }).isVisible(), false);
+    await banner.getByRole("button", { name: "Reload" }).click();
     await page.getByLabel("Key").waitFor();
     await context.close();
   });

@@ -7,7 +7,7 @@ import type { FeatureCollection, LineString, MultiLineString, MultiPolygon, Poly
 
 import { ApiError, apiURL, json, reached, request } from "./request";
 
-export { ApiError, Unreachable, apiURL, endRequests, json, liveURL, reached, request } from "./request";
+export { ApiError, Unreachable, apiURL, endRequests, json, liveURL, reached, request, sessionOver } from "./request";
 
 export type Properties = Record<string, unknown> | null;
 

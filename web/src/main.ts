@@ -9,7 +9,7 @@ import "./style/map.css";
 import "./style/nav.css";
 import "./style/past.css";
 import type { Events, LiveMessage } from "./api";
-import { endRequests, isFenceEvent } from "./api";
+import { endRequests, isFenceEvent, sessionOver } from "./api";
 import { App } from "./app";
 import { learnGrant, startDrawing } from "./draw/start";
 import { exposeState } from "./hook";
@@ -140,6 +140,7 @@ function start(): void {
   const layout = buildPage(app);
   exposeState(app);
   app.connection.open();
+  sessionOver.watch(() => app.connection.end());
   app.connection.link.watch((link, before) => {
     if (link.state === "ended") endRequests();
     if (link.state !== "live" || before.state !== "lost") return;

@@ -1,6 +1,7 @@
 // Requests: the addresses of the server that the page came from, and the failures of what is asked there.
 
 import type { Finding } from "./api";
+import { Signal } from "./signal";
 
 /** Anything but a 2xx answer, with the detail of its problem+json body when there is one. */
 export class ApiError extends Error {
@@ -64,16 +65,19 @@ export async function reached<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-let over = false;
+/** Whether the session of this browser has ended. No request is made then: the server would refuse each. */
+export const sessionOver = new Signal(false);
 
-/** From now on no request is made: the session of this browser has ended, and a browser would ask for a password. */
 export function endRequests(): void {
-  over = true;
+  sessionOver.set(true);
 }
 
 export async function request(url: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
-  if (over) throw new ApiError(401, "The session has ended.");
-  const response = await reached(fetch(url, signal ? { ...init, signal } : init));
+  if (sessionOver.value) throw new ApiError(401, "The session has ended.");
+  const headers = new Headers(init.headers);
+  headers.set("X-Requested-With", "XMLHttpRequest"); // a browser asks for no password then
+  const response = await reached(fetch(url, { ...init, headers, ...(signal ? { signal } : {}) }));
+  if (response.status === 401) endRequests();
   if (!response.ok) throw await problem(response);
   return response;
 }

@@ -112,11 +112,20 @@ describe("the poll", () => {
     expect(asked).toBe(1);
   });
 
-  it("says that a session has ended, and asks on", async () => {
-    const poll = new Poll(() => undefined, () => Promise.reject(new ApiError(401, "send a key as Authorization: Bearer KEY")));
+  it("ends with the session", async () => {
+    let asked = 0;
+    const poll = new Poll(
+      () => undefined,
+      () => {
+        asked++;
+        return Promise.reject(new ApiError(401, "send a key as Authorization: Bearer KEY"));
+      },
+    );
     poll.now();
-    await vi.advanceTimersByTimeAsync(0);
-    expect(poll.link.value).toMatchObject({ state: "lost", why: "the session has ended; reload the page, and give the key again" });
+    await vi.advanceTimersByTimeAsync(60_000);
+    poll.now();
+    expect(poll.link.value).toMatchObject({ state: "ended" });
+    expect(asked).toBe(1);
   });
 
   it("asks a server that refuses the key once, and says why", async () => {

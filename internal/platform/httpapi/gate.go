@@ -108,11 +108,22 @@ func (g *gate) judge(w http.ResponseWriter, r *http.Request) *keyring.Grant {
 			writeLogin(w, http.StatusUnauthorized, "", localPage(r.URL.RequestURI()))
 			return nil
 		}
-		w.Header()["Www-Authenticate"] = access.Challenge
+		w.Header()["Www-Authenticate"] = challenge(r)
 		writeProblem(w, fail(http.StatusUnauthorized, "send a key as Authorization: Bearer KEY, or as the password of Basic"))
 		return nil
 	}
 	return found
+}
+
+// challenge returns what a refused request could have sent. Of a part of a page, such as what a
+// script asks for, a browser would take Basic as a reason to ask for a password, over the page. It
+// names the destination of a request, except without TLS; there the dashboard's scripts say it.
+func challenge(r *http.Request) []string {
+	dest := r.Header.Get("Sec-Fetch-Dest")
+	if r.Header.Get("X-Requested-With") != "" || dest != "" && dest != "document" {
+		return access.Challenge[:1]
+	}
+	return access.Challenge
 }
 
 // admits makes the checks of protect for the fast path, which only answers look-ups in all sets. If

@@ -34,6 +34,15 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
+	// Only what a browser shows as a page may make it ask for a password.
+	for header, want := range map[string]int{
+		"Sec-Fetch-Dest: document": 2, "Sec-Fetch-Dest: empty": 1, "Sec-Fetch-Dest: image": 1, "X-Requested-With: XMLHttpRequest": 1,
+	} {
+		name, value, _ := strings.Cut(header, ": ")
+		if c := tw.get("/v1/sets", name, value).header.Values("WWW-Authenticate"); len(c) != want || !strings.HasPrefix(c[0], "Bearer ") {
+			t.Errorf("%s: WWW-Authenticate %q", header, c)
+		}
+	}
 	for _, path := range []string{"/", "/v1/live", "/v1/events", "/v1/openapi.json", "/v1/none", "/metrics", "/docs/", "/debug/pprof/", "/engarde", "/fence", "/healthz/x", "/readyz/../v1/sets"} {
 		tw.problem(tw.get(path), 401, swapDetail)
 	}

@@ -57,7 +57,7 @@ func Secret(authorization string) (secret string, ok bool) {
 	return secret, ok
 }
 
-// Challenge is the value of the header WWW-Authenticate in a 401 response.
+// Challenge is the value of the header WWW-Authenticate in a 401 response: Bearer, then Basic.
 var Challenge = []string{`Bearer realm="paddock"`, `Basic realm="paddock", charset="UTF-8"`}
 
 // LocalName reports whether the host of a request, with or without a port, is an IP address or

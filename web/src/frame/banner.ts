@@ -1,5 +1,5 @@
 // The banner: says at once that the server is away, since when, and what happens next; or that the key of this browser
-// may not see the page.
+// may not see the page; or that the session has ended.
 
 import { fill, h, type Child } from "../dom";
 import { formatClock, formatDuration } from "../format";
@@ -13,7 +13,8 @@ export function createBanner<T>(poll: Poll<T>, page: HTMLElement, none: () => Ch
   const text = h("span", {});
   const wait = h("span", { "aria-hidden": "true" });
   const retry = h("button", { type: "button", onclick: () => poll.now() }, "Try now");
-  const element = h("div", { class: "banner card", role: "alert", hidden: true }, text, retry);
+  const reload = h("button", { type: "button", hidden: true, onclick: () => location.reload() }, "Reload");
+  const element = h("div", { class: "banner card", role: "alert", hidden: true }, text, retry, reload);
   let lostAt = 0;
   let hide: number | undefined;
 
@@ -26,7 +27,7 @@ export function createBanner<T>(poll: Poll<T>, page: HTMLElement, none: () => Ch
   window.setInterval(count, 500);
 
   const show = (link: Link, before: Link): void => {
-    page.classList.toggle("stale", link.state === "lost");
+    page.classList.toggle("stale", link.state === "lost" || link.state === "ended");
     page.classList.toggle("without", link.state === "none" || link.state === "denied");
     if (link.state === "none" || link.state === "denied") {
       const denied = [h("strong", {}, "This key may not see this page."), ` The server says: ${link.state === "denied" ? link.why : ""}.`];
@@ -36,7 +37,15 @@ export function createBanner<T>(poll: Poll<T>, page: HTMLElement, none: () => Ch
       element.hidden = false;
       return;
     }
-    if (link.state === "lost") {
+    reload.hidden = link.state !== "ended";
+    if (link.state === "ended") {
+      clearTimeout(hide);
+      const picture = ` This is the picture of ${formatClock(link.since)}. Reload the page, and give the key again.`;
+      fill(text, h("strong", {}, "The session has ended."), picture);
+      element.className = "banner card bad";
+      retry.hidden = true;
+      element.hidden = false;
+    } else if (link.state === "lost") {
       clearTimeout(hide);
       if (lostAt !== link.since) {
         lostAt = link.since;

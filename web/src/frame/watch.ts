@@ -17,7 +17,7 @@ export function watch<T>(frame: Frame, ask: (signal: AbortSignal) => Promise<T>,
   const pill = h("span", { class: "pill" });
   poll.link.bind((link) => {
     pill.dataset.state = link.state;
-    const word = { connecting: "Connecting", live: "Live", lost: "Offline", none: "None here", denied: "Not for this key" }[link.state];
+    const word = { connecting: "Connecting", live: "Live", lost: "Offline", ended: "Session ended", none: "None here", denied: "Not for this key" }[link.state];
     fill(pill, h("i", { "aria-hidden": "true" }), word);
   });
   frame.end.append(pill);

@@ -124,12 +124,19 @@ export class Connection {
   async #askSession(): Promise<void> {
     const before = this.link.value;
     if (before.state !== "lost" || !(await this.#hasEnded()) || this.link.value.state !== "lost") return;
+    this.end();
+  }
+
+  /** Asks for nothing more: the session has ended. */
+  end(): void {
+    const before = this.link.value;
+    if (before.state === "ended") return;
     clearTimeout(this.#retry);
     clearTimeout(this.#watchdog);
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.close();
-    this.link.set({ state: "ended", since: before.since });
+    this.link.set({ state: "ended", since: before.state === "lost" ? before.since : Date.now() });
   }
 
   #expectSomething(): void {

@@ -1,7 +1,7 @@
-// Poll: asks the server again and again for the same thing, for ever. It holds no picture: it hands what arrives to its
-// listener, and says whether the server is there.
+// Poll: asks the server again and again for the same thing, until the session has ended. It holds no picture: it hands
+// what arrives to its listener, and says whether the server is there.
 
-import { ApiError } from "../api";
+import { ApiError, sessionOver } from "../api";
 import { Signal } from "../signal";
 import { backoffMs } from "./backoff";
 
@@ -13,14 +13,13 @@ export type Link =
   /** The server has no such thing (404): it is not asked again. */
   | { state: "none" }
   /** The key of this browser may not see it (403): it is not asked again. */
-  | { state: "denied"; why: string };
+  | { state: "denied"; why: string }
+  /** The session has ended (401), as was known at a time, Unix ms: nothing is asked again. */
+  | { state: "ended"; since: number };
 
 export const everyMs = 1_000;
 /** A server that does not answer within this is taken for away. */
 const patienceMs = 5_000;
-
-/** What a 401 means to a page that was there before. */
-const sessionEnded = "the session has ended; reload the page, and give the key again";
 
 export class Poll<T> {
   readonly link = new Signal<Link>({ state: "connecting" });
@@ -35,10 +34,12 @@ export class Poll<T> {
     this.#listener = listener;
     this.#ask = ask;
     this.#everyMs = every;
+    sessionOver.watch(() => this.#end());
   }
 
   /** Asks at once, and drops the answer to the pending request. */
   now(): void {
+    if (this.link.value.state === "ended") return;
     clearTimeout(this.#timer);
     this.#asking?.abort();
     const asking = new AbortController();
@@ -69,12 +70,21 @@ export class Poll<T> {
       this.link.set({ state: "denied", why: error.message });
       return;
     }
+    if (error instanceof ApiError && error.status === 401) return this.#end();
     const before = this.link.value;
     const wait = backoffMs(this.#attempt++);
     // What the server says about it helps; what a browser says about a connection does not.
-    const why = error instanceof ApiError ? (error.status === 401 ? sessionEnded : error.message) : "";
+    const why = error instanceof ApiError ? error.message : "";
     this.link.set({ state: "lost", since: before.state === "lost" ? before.since : Date.now(), retryAt: Date.now() + wait, why });
     this.#again(wait);
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    this.#asking?.abort();
+    this.#asking = undefined;
+    const before = this.link.value;
+    if (before.state !== "ended") this.link.set({ state: "ended", since: before.state === "lost" ? before.since : Date.now() });
   }
 
   #again(afterMs: number): void {

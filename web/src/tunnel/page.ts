@@ -39,7 +39,7 @@ function createPill(poll: Poll<Tunnel>): HTMLElement {
   const pill = h("span", { class: "pill" });
   poll.link.bind((link) => {
     pill.dataset.state = link.state;
-    const word = { connecting: "Connecting", live: "Live", lost: "Offline", none: "No tunnel", denied: "Not for this key" }[link.state];
+    const word = { connecting: "Connecting", live: "Live", lost: "Offline", ended: "Session ended", none: "No tunnel", denied: "Not for this key" }[link.state];
     fill(pill, h("i", { "aria-hidden": "true" }), word);
   });
   return pill;
