@@ -127,6 +127,19 @@ describe("the map of a key that ends", () => {
   });
 });
 
+describe("the panel of a new item", () => {
+  for (const [name, add] of [["sets", "Add a set"], ["rules", "Add a rule"], ["webhooks", "Add a webhook"], ["keys", "Add a key"], ["devices", "New phone"]]) {
+    it(`closes at ${name}`, () =>
+      withPage(name, async (page) => {
+        for (const close of [() => page.keyboard.press("Escape"), () => button(panel(page), "Close").click()]) {
+          await button(page, add).click();
+          await close();
+          await panel(page).waitFor({ state: "hidden" });
+        }
+      }));
+  }
+});
+
 describe("a key that may not see a page", () => {
   for (const name of ["keys", "webhooks", "rules", "bus"]) {
     it(`is told so at ${name}`, () =>

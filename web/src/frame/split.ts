@@ -10,9 +10,12 @@ export class Split {
   readonly #close: () => void;
   #key = "";
 
-  /** Close is called by the button that closes the details. */
+  /** Close is called by the button that closes the details; those of a new item have no address to leave. */
   constructor(close: () => void) {
-    this.#close = close;
+    this.#close = () => {
+      close();
+      this.hide();
+    };
     this.element = h("div", { class: "split" }, this.list, this.#detail);
   }
 
