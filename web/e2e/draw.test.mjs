@@ -368,11 +368,23 @@ describe("what is in the way", () => {
       assert.equal((await stored("sites", "gate-copy")).properties.name, "My gate");
     }, desk, refusedRequest));
 
-  it("does not mind changes of other fences of the set", () =>
+  it("does not mind changes of other fences of the set, and takes none of its own while it saves", () =>
     withPage(`${view}&edit=sites/gate-copy`, async (page) => {
-      await panel(page).getByLabel("Name", { exact: true }).fill("My own gate");
+      const name = panel(page).getByLabel("Name", { exact: true });
+      await name.fill("My own gate");
       await send("PUT", "v1/sets/sites/fences/other", feature("other", "Other", square(13.5, 52.5, 0.002)));
-      await action(page, "Save").click();
+      let release;
+      const held = new Promise((resolve) => (release = resolve));
+      await page.route(/fences\/gate-copy$/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.keyboard.press("Control+s");
+      await panel(page).getByText("Saving…").waitFor();
+      assert.ok(await name.evaluate((element) => element.closest("[inert]") !== null), "the name can be changed");
+      for (const key of ["x", "Control+z", "Escape"]) await page.keyboard.press(key);
+      assert.deepEqual([await name.inputValue(), await page.getByRole("dialog").count()], ["My own gate", 0]);
+      release();
       await panel(page).waitFor({ state: "hidden" });
       assert.equal((await stored("sites", "gate-copy")).properties.name, "My own gate");
     }, desk, refusedRequest));

@@ -29,6 +29,8 @@ export class Editor {
   readonly cursor = new Signal<Point | null>(null);
   /** Changes with each sentence for screen readers. */
   readonly said = new Signal("");
+  /** What is here is being sent: no change is taken. */
+  locked = false;
   readonly #taken: (set: string, id: string) => boolean;
   #history: History<Draft>;
   #initial: Draft;
@@ -116,7 +118,7 @@ export class Editor {
   /** Takes over the kind to draw, as long as nothing has been placed. */
   choose(kind: Kind): void {
     const { drawing } = this.draft.value;
-    if (this.draft.value.kind === kind || this.canUndo || !drawing) return;
+    if (this.draft.value.kind === kind || this.canUndo || !drawing || this.locked) return;
     this.#begin(emptyDraft(kind));
     this.#follow();
   }
@@ -130,6 +132,7 @@ export class Editor {
   }
 
   #push(change: Partial<Draft>, run = ""): void {
+    if (this.locked) return;
     this.#history.push({ ...this.draft.value, ...change }, run);
     this.draft.set(this.#history.present);
   }
@@ -140,11 +143,11 @@ export class Editor {
   }
 
   undo(): void {
-    this.#travel(this.#history.undo(), "Undone.");
+    if (!this.locked) this.#travel(this.#history.undo(), "Undone.");
   }
 
   redo(): void {
-    this.#travel(this.#history.redo(), "Redone.");
+    if (!this.locked) this.#travel(this.#history.redo(), "Redone.");
   }
 
   #travel(draft: Draft, said: string): void {
@@ -213,14 +216,14 @@ export class Editor {
     return true;
   }
 
-  // Editing. All of these leave a drawing that is not finished alone.
+  // Editing. All of these leave a drawing that is not finished alone, and what is being sent.
 
   #change(shape: Shape, run = ""): void {
     if (shape !== this.draft.value.shape) this.#push({ shape }, run);
   }
 
   get #shape(): Shape | null {
-    return this.draft.value.drawing ? null : this.draft.value.shape;
+    return this.draft.value.drawing || this.locked ? null : this.draft.value.shape;
   }
 
   move(place: Place, to: Point): void {
@@ -303,14 +306,20 @@ export class Editor {
   }
 
   setTarget(change: Partial<Target>): void {
+    if (this.locked) return;
     if (change.id !== undefined) this.#named = true;
     this.target.update((target) => ({ ...target, ...change }));
     this.#follow();
   }
 
+  /** The new set has been made. */
+  setMade(): void {
+    this.target.update((target) => ({ ...target, newSet: false }));
+  }
+
   /** The id follows name, kind and set until a person has chosen one. */
   #follow(): void {
-    if (this.#named || this.#stored) return;
+    if (this.#named || this.#stored || this.locked) return;
     const { set } = this.target.value;
     const { name, kind } = this.draft.value;
     const id = this.#freeId(set, name, kind);

@@ -96,7 +96,7 @@ export class Input {
   nudge(key: string, shift: boolean, place: Place | null): boolean {
     const arrow = arrows[key];
     const { shape } = this.#editor.draft.value;
-    if (!arrow || !shape) return false;
+    if (!arrow || !shape || this.#editor.locked) return false;
     const from = place && vertexAt(shape, place);
     this.#screen.update();
     const start = from ?? this.#screen.point(this.#screen.middle());
@@ -124,7 +124,7 @@ export class Input {
   #press(event: PointerEvent): void {
     this.#finger = event.pointerType === "touch";
     this.#held = false;
-    if (!event.isPrimary || event.button !== 0 || this.#editor.draft.value.drawing) return;
+    if (!event.isPrimary || event.button !== 0 || this.#editor.draft.value.drawing || this.#editor.locked) return;
     const at = this.#spotOf(event);
     const handle = hit(this.#canvas.handles, at, this.#finger);
     if (!handle) return;

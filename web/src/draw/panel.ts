@@ -45,11 +45,16 @@ export class Panel {
   readonly #parts: PanelParts;
   readonly #title = h("h2", { id: "draw-title", tabindex: -1 });
   readonly #kind = h("span", { class: "details-kind" });
+  readonly #close: HTMLButtonElement;
   readonly #all: Part[];
+  /** What rests while the fence is sent. */
+  readonly #resting: readonly Part[];
   readonly #unwatch: (() => void)[];
   /** Faults are told once saving has been tried. */
   #tried = false;
   #pending = false;
+  /** What had the focus when the fence was sent. */
+  #focused: HTMLElement | null = null;
 
   constructor(parts: PanelParts) {
     this.#parts = parts;
@@ -61,11 +66,12 @@ export class Panel {
     const tools = this.#tools();
     const drawing = this.#drawing();
     this.#all = [tools, drawing, notices, form, footer];
-    const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close without saving", title: "Close (Esc)", onclick: () => actions.close() }, icon("close"));
+    this.#resting = [tools, form, footer];
+    this.#close = h("button", { type: "button", class: "icon-button", "aria-label": "Close without saving", title: "Close (Esc)", onclick: () => actions.close() }, icon("close"));
     this.element = h(
       "section",
       { class: "card draw-card", "aria-labelledby": this.#title.id },
-      h("div", { class: "card-head" }, h("div", { class: "details-name" }, this.#kind, this.#title), close),
+      h("div", { class: "card-head" }, h("div", { class: "details-name" }, this.#kind, this.#title), this.#close),
       tools.element,
       h("div", { class: "scroll draw-body" }, drawing.element, notices.element, form.element),
       footer.element,
@@ -113,6 +119,17 @@ export class Panel {
     setText(this.#title, editor.stored ? name || id : drawing?.hole ? "A hole" : name || `A ${kind}`);
     this.element.dataset.stage = drawing ? "draw" : "edit";
     for (const part of this.#all) part.update();
+    this.#rest(this.#parts.saving.busy.value);
+  }
+
+  /** Nothing can be changed while the fence is sent. Afterwards the keyboard goes on where it was. */
+  #rest(busy: boolean): void {
+    if (this.#close.disabled === busy) return;
+    const focused = document.activeElement;
+    if (busy) this.#focused = focused instanceof HTMLElement && this.element.contains(focused) ? focused : null;
+    this.#close.disabled = busy;
+    for (const { element } of this.#resting) element.inert = busy;
+    if (!busy && (focused === null || focused === document.body)) this.#focused?.focus({ preventScroll: true });
   }
 
   /** Undo, redo, and the measures of what is there. */

@@ -81,7 +81,7 @@ export class Saving {
   async save(): Promise<boolean> {
     if (this.busy.value) return false;
     this.error.set("");
-    this.busy.set(true);
+    this.#hold(true);
     try {
       return await this.#save();
     } catch (error) {
@@ -89,8 +89,14 @@ export class Saving {
       this.error.set(messageOf(error));
       return false;
     } finally {
-      this.busy.set(false);
+      this.#hold(false);
     }
+  }
+
+  /** What is being sent does not change meanwhile: the answer is about it. */
+  #hold(busy: boolean): void {
+    this.#editor.locked = busy;
+    this.busy.set(busy);
   }
 
   async #save(): Promise<boolean> {
@@ -122,7 +128,7 @@ export class Saving {
     } catch (error) {
       if (!isStatus(error, 409)) throw error; // it is there already: that is as good
     }
-    this.#editor.setTarget({ newSet: false });
+    this.#editor.setMade();
   }
 
   #settle(result: { done: Outcome | undefined } | { conflict: Stored | null }): boolean {
@@ -135,7 +141,7 @@ export class Saving {
   async remove(): Promise<boolean> {
     const { stored } = this.#editor;
     if (!stored || this.busy.value) return false;
-    this.busy.set(true);
+    this.#hold(true);
     try {
       const result = await changeStored(stored, async (tag) => {
         await deleteFence(stored.set, stored.id, tag);
@@ -147,7 +153,7 @@ export class Saving {
       this.error.set(messageOf(error));
       return false;
     } finally {
-      this.busy.set(false);
+      this.#hold(false);
     }
   }
 

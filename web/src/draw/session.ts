@@ -207,7 +207,7 @@ class Session {
 
   async #copy(): Promise<void> {
     const { stored } = this.#editor;
-    if (!stored || !(await this.#mayLose())) return;
+    if (!stored || this.#saving.busy.value || !(await this.#mayLose())) return;
     this.#editor.open(stored, true);
     this.#editor.say("A copy. Move it, name it, and save it.");
     this.#panel.focus();
@@ -215,7 +215,7 @@ class Session {
 
   async #remove(): Promise<void> {
     const { stored, draft } = this.#editor;
-    if (!stored) return;
+    if (!stored || this.#saving.busy.value) return;
     const name = draft.value.name || stored.id;
     const text = `Objects that are in it leave it with an exit. Rules and links that name ${stored.set}/${stored.id} find nothing any more.`;
     const sure = await confirm({ title: `Delete ${name} from ${stored.set}?`, text, action: "Delete" });
@@ -232,7 +232,8 @@ class Session {
   }
 
   async #leave(then?: () => void): Promise<void> {
-    if (this.#abort.signal.aborted || !(await this.#mayLose())) return;
+    // The answer to what is being sent tells how this ends.
+    if (this.#abort.signal.aborted || this.#saving.busy.value || !(await this.#mayLose())) return;
     const { stored } = this.#editor;
     this.#finish("Editing has ended; nothing was saved.");
     if (then) then();

@@ -1,0 +1,80 @@
+// Saving: what is sent, and what the page says of it.
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { FenceFeature } from "../src/api";
+
+vi.stubGlobal("document", { baseURI: "http://localhost/" });
+vi.stubGlobal("window", globalThis);
+const { Editor } = await import("../src/draw/editor");
+const { Saving } = await import("../src/draw/saving");
+
+/** A request, whose answer is the test's. */
+interface Asked {
+  what: string;
+  body: string;
+  answer: (body: unknown, status?: number) => void;
+}
+
+let asked: Asked[];
+
+beforeEach(() => {
+  asked = [];
+  vi.useFakeTimers();
+  vi.stubGlobal("fetch", (url: string, { method = "GET", body = "" }: RequestInit) => {
+    const { pathname, search } = new URL(url);
+    return new Promise<Response>((resolve) => {
+      const answer = (value: unknown, status = 200): void => resolve(Response.json(value, { status }));
+      asked.push({ what: `${method} ${pathname}${search}`, body: body as string, answer });
+    });
+  });
+});
+afterEach(() => vi.useRealTimers());
+
+const ring = [[0, 0], [2, 0], [2, 2], [0, 0]];
+const yard: FenceFeature = { type: "Feature", id: "yard", properties: { name: "Yard" }, geometry: { type: "Polygon", coordinates: [ring] } };
+
+function opened() {
+  const editor = new Editor("polygon", "sites", () => false);
+  editor.open({ set: "sites", id: "yard", tag: '"1"', feature: yard });
+  return { editor, saving: new Saving(editor) };
+}
+
+/** Answers the last request, and lets what follows of it happen. */
+async function answer(body: unknown, status?: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(0);
+  asked.at(-1)!.answer(body, status);
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+const nothing = { etag: '"2"', findings: [] };
+
+describe("a fence that is being sent", () => {
+  it("takes no change, so that what is here is what is stored", async () => {
+    const { editor, saving } = opened();
+    editor.setName("First");
+    const saved = saving.save();
+    await answer(nothing); // the dry run
+    const { draft, target } = editor;
+    const [sent, to] = [draft.value, target.value];
+    editor.setName("Second");
+    editor.setRow(0, { value: "4" });
+    editor.move({ part: 0, ring: 0, index: 0 }, [1, 1]);
+    editor.undo();
+    editor.setTarget({ set: "other", id: "other" });
+    expect([draft.value, target.value]).toEqual([sent, to]);
+    await answer(nothing);
+    expect(await saved).toBe(true);
+    expect(JSON.parse(asked.at(-1)!.body)).toMatchObject({ properties: { name: "First" } });
+  });
+
+  it("takes changes again when it was refused", async () => {
+    const { editor, saving } = opened();
+    editor.setName("First");
+    const saved = saving.save();
+    await answer({ detail: "not now" }, 503);
+    expect(await saved).toBe(false);
+    editor.undo();
+    editor.setTarget({ id: "other" });
+    expect([editor.draft.value.name, editor.target.value.id]).toEqual(["Yard", "other"]);
+  });
+});
