@@ -46,6 +46,9 @@ async function answer(body: unknown, status?: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(0);
 }
 
+/** A text that makes a fence too large to be checked. */
+const long = "x".repeat(1 << 20);
+const crossing = { feature: -1, code: "self-crossing", reason: "two of its edges cross", refused: false };
 const nothing = { etag: '"2"', findings: [] };
 
 describe("a fence that is being sent", () => {
@@ -76,5 +79,19 @@ describe("a fence that is being sent", () => {
     editor.undo();
     editor.setTarget({ id: "other" });
     expect([editor.draft.value.name, editor.target.value.id]).toEqual(["Yard", "other"]);
+  });
+});
+
+describe("findings", () => {
+  it("are told before it is saved, and are none of a fence that is too large to be checked", async () => {
+    const { editor, saving } = opened();
+    editor.setName("First");
+    let saved = saving.save();
+    await answer({ ...nothing, findings: [crossing] });
+    expect([await saved, saving.warned, asked.length]).toEqual([false, true, 1]);
+    editor.setName(long);
+    saved = saving.save();
+    await answer(nothing);
+    expect([await saved, saving.findings.value, asked.length]).toEqual([true, [], 2]);
   });
 });

@@ -60,7 +60,7 @@ export class Saving {
 
   /** Has the server look at a body; of a refusal only the findings count here. */
   async #try(body: string): Promise<void> {
-    if (body.length > mostChecked) return;
+    if (body.length > mostChecked) return this.#found([], "");
     const { set, id } = this.#editor.target.value;
     let findings: readonly Finding[];
     try {
