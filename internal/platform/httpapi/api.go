@@ -260,7 +260,7 @@ func (a *API) v1() map[string]handler {
 		"DELETE /v1/sets/{set}":                permit(keyring.SetsWrite, a.inSet(a.deleteSet)),
 		"GET /v1/sets/{set}/fences":            permit(readSets, a.getFences),
 		"GET /v1/sets/{set}/fences/{id}":       permit(readSets, a.inSet(a.getFence)),
-		"PUT /v1/sets/{set}/fences/{id}":       permit(keyring.SetsWrite, a.inSet(a.putFence, "dry-run")),
+		"PUT /v1/sets/{set}/fences/{id}":       permit(keyring.SetsWrite, a.putFence),
 		"DELETE /v1/sets/{set}/fences/{id}":    permit(keyring.SetsWrite, a.inSet(a.deleteFence)),
 		"GET /v1/sets/{set}/tiles/{z}/{x}/{y}": permit(readSets, a.inSet(a.getTile, "v")),
 		"GET /v1/sets/{set}/policy":            permit(readSets, a.inSet(a.getPolicy)),

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -213,9 +214,20 @@ func (a *API) readFence(w http.ResponseWriter, r *http.Request) (fence.Fence, []
 	return f, told, nil
 }
 
-// putFence adds or replaces a fence. A dry run makes the same checks and changes nothing.
-func (a *API) putFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {
+// putFence adds or replaces a fence. A dry run makes the same checks and changes nothing; its set
+// may be one that is still to be made.
+func (a *API) putFence(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params(r, "dry-run"); err != nil {
+		return err
+	}
 	dry, err := flag(r, "dry-run")
+	if err != nil {
+		return err
+	}
+	s, err := a.set(r)
+	if p, ok := errors.AsType[*Problem](err); ok && p.Status == http.StatusNotFound && dry {
+		return a.tryFirstFence(w, r)
+	}
 	if err != nil {
 		return err
 	}
@@ -256,6 +268,22 @@ func (a *API) tryFence(w http.ResponseWriter, s *fence.Set, f *fence.Fence, guar
 	return writeJSON(w, http.StatusOK, &edit{
 		Set: s.Name(), ID: f.Key, Generation: snap.Generation(), ETag: a.etags.of(s, snap), DryRun: true, Findings: findings,
 	})
+}
+
+// tryFirstFence answers a dry run in a set that is still to be made.
+func (a *API) tryFirstFence(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("set")
+	if err := checkSetName(name); err != nil {
+		return err
+	}
+	f, findings, err := a.readFence(w, r)
+	if err != nil {
+		return err
+	}
+	if err := checkState(conditionOf(r), false, ""); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, &edit{Set: name, ID: f.Key, DryRun: true, Findings: findings})
 }
 
 func (a *API) deleteFence(w http.ResponseWriter, r *http.Request, s *fence.Set) error {

@@ -164,6 +164,24 @@ func TestDryRunOfAFence(t *testing.T) {
 		tw.expect(try(dry, bow, "If-Match", "*"), 412, "")
 	}
 	tw.expect(try("?dry-run=yes", bow), 400, "")
+
+	// The set may be one that is still to be made.
+	first := func(set, body string, headers ...string) reply {
+		t.Helper()
+		return tw.send(request{method: http.MethodPut, path: "/v1/sets/" + set + "/fences/bow?dry-run=1", body: body, headers: headers})
+	}
+	r = first("unmade", bow, "If-None-Match", "*")
+	if text := string(r.body); r.status != 200 || !strings.Contains(text, found) || !strings.Contains(text, `"set":"unmade","id":"bow","generation":0,"etag":"","dry_run":true`) {
+		t.Errorf("%d %s", r.status, text)
+	}
+	if r := first("unmade", badLat); r.status != 400 || !strings.Contains(string(r.body), `"code":"out-of-range"`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	tw.expect(first("unmade", bow, "If-Match", "*"), 412, "")
+	tw.expect(first("No-Name", bow), 400, "")
+	tw.expect(try("?dry-run=1&x=1", bow), 400, "")
+	tw.expect(tw.get("/v1/sets/unmade"), 404, "")
+	tw.expect(tw.send(request{method: http.MethodPut, path: "/v1/sets/unmade/fences/bow", body: bow}), 404, "")
 	tw.expect(tw.get(path), 404, "")
 	if now := string(tw.get("/v1/sets/far").body); now != before {
 		t.Errorf("a dry run made %s of %s", now, before)

@@ -150,6 +150,14 @@ func (a *API) writeReport(w http.ResponseWriter, status int, s *fence.Set, snap 
 // maxSetName bounds the name of a set, in bytes: it is part of bus subjects.
 const maxSetName = 128
 
+// checkSetName refuses a name that no set can have.
+func checkSetName(name string) error {
+	if name == "" || len(name) > maxSetName || name != fence.Slug(name) {
+		return fail(http.StatusBadRequest, "set %.64q: a name is at most %d lower-case letters, digits and single dashes", name, maxSetName)
+	}
+	return nil
+}
+
 // putSet replaces the whole set with a GeoJSON document, in one publication, and answers with the
 // findings.
 func (a *API) putSet(w http.ResponseWriter, r *http.Request) error {
@@ -179,8 +187,8 @@ func (a *API) receiveSet(w http.ResponseWriter, r *http.Request,
 	if err := permitSet(r, name); err != nil {
 		return err
 	}
-	if name == "" || len(name) > maxSetName || name != fence.Slug(name) {
-		return fail(http.StatusBadRequest, "set %.64q: a name is at most %d lower-case letters, digits and single dashes", name, maxSetName)
+	if err := checkSetName(name); err != nil {
+		return err
 	}
 	l := a.memory.Lease()
 	defer l.Release()
