@@ -30,6 +30,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
+const what = (): string[] => asked.map((each) => each.what);
+
 const ring = [[0, 0], [2, 0], [2, 2], [0, 0]];
 const yard: FenceFeature = { type: "Feature", id: "yard", properties: { name: "Yard" }, geometry: { type: "Polygon", coordinates: [ring] } };
 
@@ -93,5 +95,36 @@ describe("findings", () => {
     saved = saving.save();
     await answer(nothing);
     expect([await saved, saving.findings.value, asked.length]).toEqual([true, [], 2]);
+  });
+});
+
+describe("a fence in a new set", () => {
+  const fence = "PUT /v1/sets/plans/fences/yard-copy";
+  const copied = () => {
+    const { editor, saving } = opened();
+    editor.open({ set: "sites", id: "yard", tag: '"1"', feature: yard }, true);
+    editor.setTarget({ set: "plans", newSet: true });
+    return { editor, saving };
+  };
+
+  it("has its findings told before the set is made", async () => {
+    const { editor, saving } = copied();
+    let saved = saving.save();
+    await answer({ etag: "", findings: [crossing] });
+    expect([await saved, saving.warned, editor.target.value.newSet]).toEqual([false, true, true]);
+    expect(what()).toEqual([`${fence}?dry-run=1`]);
+    saved = saving.save();
+    await answer({});
+    await answer(nothing);
+    expect(await saved).toBe(true);
+    expect(what()).toEqual([`${fence}?dry-run=1`, "POST /v1/sets/plans", fence]);
+  });
+
+  it("is checked while it is edited", async () => {
+    const { editor, saving } = copied();
+    editor.setName("First");
+    await vi.advanceTimersByTimeAsync(1_000);
+    await answer({ etag: "", findings: [crossing] });
+    expect(saving.warned).toBe(true);
   });
 });

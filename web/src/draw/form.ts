@@ -37,6 +37,8 @@ export function createTarget(editor: Editor, sets: readonly SetInfo[], mayMake: 
     element: h("div", { class: "draw-form" }, h("div", { class: "draw-field" }, h("label", { for: select.id }, "Set"), select, made, fault), id.element, source),
     update() {
       const { set, newSet: isNew } = editor.target.value;
+      // A set that was made for this fence, which could not be stored then.
+      if (!isNew && ![...select.options].some(({ value }) => value === set)) select.prepend(h("option", { value: set }, set));
       select.value = isNew ? newSet : set;
       made.hidden = !isNew;
       if (isNew && document.activeElement !== made) made.value = set;

@@ -48,9 +48,9 @@ export class Saving {
   }
 
   async #check(): Promise<void> {
-    const { faults, target } = this.#editor;
+    const { faults } = this.#editor;
     if (faults.some(({ field }) => field === "shape")) this.#found([], "");
-    if (faults.length > 0 || target.value.newSet || this.busy.value) return;
+    if (faults.length > 0 || this.busy.value) return;
     try {
       await this.#try(this.#editor.body);
     } catch {
@@ -103,10 +103,10 @@ export class Saving {
     const editor = this.#editor;
     const { body } = editor;
     const warned = this.warned;
-    await this.#makeSet();
     if (!warned && this.#checked !== body) await this.#try(body);
     // Told for the first time: the person decides.
     if (!warned && this.findings.value.length > 0) return false;
+    await this.#makeSet();
     const { set, id } = editor.target.value;
     const { stored } = editor;
     if (stored) return this.#settle(await changeStored(stored, (tag) => putFence(set, id, body, { tag }, false)));
