@@ -21,6 +21,22 @@ describe("Catalog", () => {
     expect([...catalog.sets.value.keys()]).toEqual([]);
   });
 
+  it("keeps a list that was told while an older one was being fetched", async () => {
+    let answer: (response: Response) => void = () => undefined;
+    vi.stubGlobal("document", { baseURI: "http://localhost/" });
+    vi.stubGlobal("fetch", (url: string) =>
+      url.endsWith("/v1/sets") ? new Promise<Response>((resolve) => (answer = resolve)) : Promise.resolve(Response.json({ type: "FeatureCollection", features: [] })),
+    );
+    const { Catalog } = await import("../src/model/catalog");
+    const catalog = new Catalog();
+    const loaded = catalog.load();
+    await catalog.apply([info("a", 2), info("b", 1)]);
+    answer(Response.json({ sets: [info("a", 1)] }));
+    await loaded;
+    expect(catalog.infos.value.map(({ name, generation }) => `${name} ${generation}`)).toEqual(["a 2", "b 1"]);
+    expect(catalog.sets.value.get("a")?.info.generation).toBe(2);
+  });
+
   it("does not load a large set, and fetches a fence of it once, when it is asked for", async () => {
     const asked: string[] = [];
     vi.stubGlobal("document", { baseURI: "http://localhost/" });

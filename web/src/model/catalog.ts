@@ -39,12 +39,17 @@ export class Catalog {
   /** By names of sets. */
   readonly #failures = new Map<string, Failure>();
   #loads = 0;
+  /** Lists that were told. */
+  #told = 0;
 
   /** Requests everything again: after a restart of the server its generations say nothing about what is here. */
   async load(): Promise<void> {
     try {
       this.#loads++;
-      await this.apply(await fetchSets(), true);
+      const told = this.#told;
+      const asked = await fetchSets();
+      // A list that was told meanwhile is newer.
+      await this.apply(told === this.#told ? asked : this.infos.value, true);
     } catch (error) {
       this.#failed(list, `The sets could not be loaded: ${message(error)}`, error, () => this.load());
     }
@@ -52,6 +57,7 @@ export class Catalog {
 
   /** Takes the server's list of sets; resolves when those that differ have been fetched. */
   async apply(infos: readonly SetInfo[], reload = false): Promise<void> {
+    if (!reload) this.#told++;
     this.infos.set([...infos].sort((a, b) => (a.name < b.name ? -1 : 1)));
     this.listed.set(true);
     for (const { name } of this.infos.value) {
