@@ -67,12 +67,13 @@ class SetView {
   readonly #policy = section("Policy");
   readonly #upload = h("div", { hidden: true });
   #tag = "";
+  #loading: Promise<unknown> = Promise.resolve();
 
   constructor(name: string, actions: DetailActions) {
     this.#name = name;
     this.#actions = actions;
     const tools = operations(
-      ["Replace from a file…", () => Promise.resolve(this.#replace())],
+      ["Replace from a file…", () => this.#replace()],
       ["Delete…", () => this.#delete(), "button danger-text"],
     );
     tools.querySelector(".actions")?.prepend(this.#map);
@@ -98,7 +99,9 @@ class SetView {
 
   /** Asks for findings and policy. */
   async load(): Promise<void> {
-    const [report, policy] = await Promise.allSettled([fetchReport(this.#name), fetchPolicy(this.#name)]);
+    const loading = Promise.allSettled([fetchReport(this.#name), fetchPolicy(this.#name)]);
+    this.#loading = loading;
+    const [report, policy] = await loading;
     if (report.status === "fulfilled") {
       const { reasons, etag } = report.value;
       this.#tag = etag;
@@ -152,7 +155,15 @@ class SetView {
     preset.focus();
   }
 
-  #replace(): void {
+  /** The state that a change is made to: the one that is shown when the change begins. */
+  async #state(): Promise<string> {
+    await this.#loading;
+    if (this.#tag === "") throw new Error("The state of the set is not known: reload the page, and try again.");
+    return this.#tag;
+  }
+
+  async #replace(): Promise<void> {
+    const tag = await this.#state();
     const close = (): void => {
       this.#upload.hidden = true;
       this.#upload.replaceChildren();
@@ -162,15 +173,16 @@ class SetView {
       this.#actions.changed();
       return this.load();
     };
-    fill(this.#upload, createUpload({ set: { name: this.#name, tag: () => this.#tag }, done, cancel: close }));
+    fill(this.#upload, createUpload({ set: { name: this.#name, tag }, done, cancel: close }));
     this.#upload.hidden = false;
     this.#upload.querySelector("input")?.focus();
   }
 
   async #delete(): Promise<void> {
+    const tag = await this.#state();
     const text = "Its fences are removed, and objects leave them. A set that is read from a file comes back when the file is read again.";
     if (!(await confirm({ title: `Delete the set ${this.#name}?`, text, action: "Delete" }))) return;
-    await deleteSet(this.#name, this.#tag);
+    await deleteSet(this.#name, tag);
     announce(`${this.#name} is deleted.`);
     this.#actions.gone();
   }

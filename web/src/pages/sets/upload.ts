@@ -11,7 +11,7 @@ import { putSet } from "./api";
 
 export interface UploadOptions {
   /** The set that the file replaces, and its state; without one the file makes a set. */
-  set?: { name: string; tag: () => string };
+  set?: { name: string; tag: string };
   done: (name: string) => Promise<void>;
   cancel?: () => void;
 }
@@ -48,12 +48,14 @@ export function createUpload({ set, done, cancel }: UploadOptions): HTMLElement 
     if (name.value === "") name.value = setName(file.name);
   });
   const result = h("div", { class: "upload-result", role: "status" });
+  let tag = set?.tag ?? "new";
   const send = async (): Promise<void> => {
     const file = picker.file();
     if (!file) throw new Error("Choose a file first.");
     const target = set?.name ?? name.value.trim();
     if (target === "") throw new Error("The set needs a name.");
-    const report = await putSet(target, file, set ? set.tag() : "new");
+    const report = await putSet(target, file, tag);
+    if (set) tag = report.etag;
     announce(`${target} has ${plural(report.fences, "fence")} now.`);
     if (report.reasons.length === 0) return done(target);
     fill(
