@@ -198,6 +198,9 @@ describe("the page of the sets", () => {
       await button(panel(page), "Save the policy").click();
       await panel(page).getByText("The time needs a unit").waitFor();
       await panel(page).getByLabel("Time on the other side").fill("5m");
+      const learntPolicy = page.waitForResponse((response) => response.url().endsWith("/new-yards/policy"));
+      await stand.call("DELETE", "v1/sets/new-yards/fences/d-3");
+      await learntPolicy;
       await button(panel(page), "Save the policy").click();
       await panel(page).getByText("A change is confirmed when it has lasted 5 min.").waitFor();
       assert.equal((await stand.call("GET", "v1/sets/new-yards/policy")).own, true);
@@ -290,11 +293,17 @@ describe("the page of the webhooks", () => {
       assert.ok(!(await page.content()).includes(secret));
       await button(panel(page), "I have kept it").click();
 
+      await button(panel(page), "Send again…").click();
+      const since = panel(page).getByLabel("Send the events again since");
+      await since.fill("2026-01-02T03:04");
       stand.receiver.status = 500;
       await stand.report("bus-8", -1);
       await stand.report("bus-8", 0.005);
       await panel(page).getByText("failed, 500").first().waitFor();
       await rowOf(page, "ops").getByText("failing").waitFor();
+      await button(panel(page), "Retry now").waitFor();
+      assert.equal(await since.inputValue(), "2026-01-02T03:04");
+      await button(panel(page), "Cancel").click();
       await lookInAllWidths(page, "webhooks-failing");
       stand.receiver.status = 204;
       await button(panel(page), "Retry now").click();

@@ -66,6 +66,8 @@ class SetView {
   readonly #findings = section("Findings");
   readonly #policy = section("Policy");
   readonly #upload = h("div", { hidden: true });
+  /** The policy is being changed: what is typed stays. */
+  #editing = false;
   #tag = "";
   #loading: Promise<unknown> = Promise.resolve();
 
@@ -113,11 +115,13 @@ class SetView {
         more > 0 ? h("p", { class: "note" }, `And ${formatCount(more)} more.`) : null,
       );
     } else fill(this.#findings.content, h("p", { class: "note" }, explain(report.reason)));
+    if (this.#editing) return;
     if (policy.status === "fulfilled") this.#showPolicy(policy.value);
     else fill(this.#policy.content, h("p", { class: "note" }, explain(policy.reason)));
   }
 
   #showPolicy(policy: SetPolicy): void {
+    this.#editing = false;
     const sentences = h("ul", { class: "policy" }, ...policySentences(policy).map((text) => h("li", {}, text)));
     if (policy.file !== undefined) return refill(this.#policy.content, sentences, h("p", { class: "hint" }, `It is changed in ${policy.file}.`));
     const remove = async (): Promise<void> => {
@@ -131,6 +135,7 @@ class SetView {
   }
 
   #editPolicy(policy: SetPolicy): void {
+    this.#editing = true;
     const presets = [["steady", "steady: no flapping at a boundary"], ["raw", "raw: each position counts"], ["accuracy", "accuracy: by the circle of error"], ["dwell", "dwell: after some time"], ["json", "as JSON"]] as const;
     const preset = select(presets, "json");
     const time = textInput("5m");
@@ -151,7 +156,11 @@ class SetView {
       this.#showPolicy(await putPolicy(this.#name, policyOf(choice())));
       announce(`${this.#name} has a policy of its own.`);
     };
-    fill(this.#policy.content, form({ label: "Policy", fields: [field("Preset", preset), timeField, textField], submit: "Save the policy", send, cancel: () => this.#showPolicy(policy) }));
+    const cancel = (): void => {
+      this.#showPolicy(policy);
+      void this.load(); // it may be another one by now
+    };
+    fill(this.#policy.content, form({ label: "Policy", fields: [field("Preset", preset), timeField, textField], submit: "Save the policy", send, cancel }));
     preset.focus();
   }
 

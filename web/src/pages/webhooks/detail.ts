@@ -54,8 +54,9 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
     const once = secret === "" ? null : h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", () => once?.remove()));
     const log = new Log(webhookPath(id), id, address.get("attempt"));
     const state = pairs(stateRows(value.state));
-    const tools = h("div", { class: "tools" }, webhookTools(value, tag, log, actions));
-    const head = h("section", { class: "part" }, ...warnings.map((each) => h("p", { class: "warning" }, sentence(each))), state, tools);
+    const inset = h("div", {});
+    const tools = h("div", { class: "tools" }, webhookTools(value, tag, log, inset, actions));
+    const head = h("section", { class: "part" }, ...warnings.map((each) => h("p", { class: "warning" }, sentence(each))), state, tools, inset);
     const settings = h("section", { class: "part" }, h("h3", {}, "Sends"), facts(value), value.file === undefined ? null : h("p", { class: "hint" }, `It is changed in the file ${value.file}.`));
     split.show(id, "Webhook", id, once, head, ...log.parts, settings, value.file === undefined ? editPart(value, tag, () => show(id), actions) : null);
     let now = value.state.state;
@@ -64,7 +65,7 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
       if (!next || split.key !== id) return;
       updatePairs(state, stateRows(next.state));
       // Enabling has become disabling, or the other way round.
-      if (next.state.state !== now) refill(tools, webhookTools(next, tag, log, actions));
+      if (next.state.state !== now) refill(tools, webhookTools(next, tag, log, inset, actions));
       now = next.state.state;
       void log.load();
     };
@@ -124,9 +125,9 @@ function deliveryTools(path: string, state: string, changed: () => void, ...more
   return operations(...own, ...more);
 }
 
-function webhookTools(shown: ShownWebhook, tag: string, log: Log, actions: DetailActions): HTMLElement {
+/** The operations of a webhook. A form of theirs is in the box, which stays when they change. */
+function webhookTools(shown: ShownWebhook, tag: string, log: Log, box: HTMLElement, actions: DetailActions): HTMLElement {
   const id = shown.webhook.id ?? "";
-  const box = h("div", {});
   const sendAgain = (): Promise<void> => {
     const from = textInput("");
     from.type = "datetime-local";
@@ -150,7 +151,7 @@ function webhookTools(shown: ShownWebhook, tag: string, log: Log, actions: Detai
   };
   const more: Parameters<typeof operations> = [["Send again…", sendAgain]];
   if (shown.file === undefined) more.push(["Delete…", remove, "button danger-text"]);
-  return h("div", {}, deliveryTools(webhookPath(id), shown.state.state, actions.changed, ...more), box);
+  return deliveryTools(webhookPath(id), shown.state.state, actions.changed, ...more);
 }
 
 function facts({ webhook }: ShownWebhook): HTMLElement {
