@@ -212,6 +212,11 @@ describe("the page of the sets", () => {
       await learnt;
       await answer(page, "Delete");
       await panel(page).getByText("It was changed meanwhile: reload it").waitFor();
+      await page.route("**/v1/sets", (route) => route.abort());
+      await page.getByRole("alert").getByText("The server is away.").waitFor();
+      await page.route("**/v1/sets", (route) => route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"detail":"not now"}' }));
+      await page.getByRole("alert").getByText("The server says: not now.").waitFor();
+      await page.unroute("**/v1/sets");
       await page.reload();
       await button(panel(page), "Delete…").click();
       await button(page.getByRole("dialog"), "Cancel").click();
@@ -219,7 +224,7 @@ describe("the page of the sets", () => {
       await answer(page, "Delete");
       await rowOf(page, "new-yards").waitFor({ state: "detached" });
       await stand.call("GET", "v1/sets/new-yards", undefined, { status: 404 });
-    }, { errors: ["412"] }));
+    }, { errors: ["412", "503", "ERR_FAILED"] }));
 });
 
 describe("the page of the rules", () => {

@@ -16,6 +16,8 @@ export function createBanner<T>(poll: Poll<T>, page: HTMLElement, none: () => Ch
   const reload = h("button", { type: "button", hidden: true, onclick: () => location.reload() }, "Reload");
   const element = h("div", { class: "banner card", role: "alert", hidden: true }, text, retry, reload);
   let lostAt = 0;
+  let lostWhy = "";
+  let picture = "";
   let hide: number | undefined;
 
   const count = (): void => {
@@ -38,19 +40,18 @@ export function createBanner<T>(poll: Poll<T>, page: HTMLElement, none: () => Ch
       return;
     }
     reload.hidden = link.state !== "ended";
+    if (before.state === "live" && (link.state === "lost" || link.state === "ended")) picture = ` This is the picture of ${formatClock(link.since)}.`;
     if (link.state === "ended") {
       clearTimeout(hide);
-      const picture = ` This is the picture of ${formatClock(link.since)}. Reload the page, and give the key again.`;
-      fill(text, h("strong", {}, "The session has ended."), picture);
+      fill(text, h("strong", {}, "The session has ended."), picture, " Reload the page, and give the key again.");
       element.className = "banner card bad";
       retry.hidden = true;
       element.hidden = false;
     } else if (link.state === "lost") {
       clearTimeout(hide);
-      if (lostAt !== link.since) {
-        lostAt = link.since;
-        const picture = before.state === "live" ? ` This is the picture of ${formatClock(link.since)}. ` : " ";
-        fill(text, h("strong", {}, link.why === "" ? "The server is away." : `The server says: ${link.why}.`), picture, wait);
+      if (lostAt !== link.since || lostWhy !== link.why) {
+        [lostAt, lostWhy] = [link.since, link.why];
+        fill(text, h("strong", {}, link.why === "" ? "The server is away." : `The server says: ${link.why}.`), picture, " ", wait);
         element.className = "banner card bad";
         retry.hidden = false;
         element.hidden = false;
