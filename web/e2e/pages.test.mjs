@@ -292,11 +292,16 @@ describe("the page of the webhooks", () => {
       await panel(page).getByLabel("Id", { exact: true }).fill("ops");
       await panel(page).getByLabel("URL", { exact: true }).fill(stand.receiver.url);
       await panel(page).getByLabel("Only these sets").fill("depots");
+      // The secret is shown also where what follows fails.
+      await page.route("**/v1/webhooks/ops", (route) => (route.request().method() === "GET" ? route.abort() : route.continue()));
       await button(panel(page), "Add the webhook").click();
+      await panel(page).getByText("The server does not answer.").waitFor();
       const secret = await panel(page).getByLabel("The secret of ops").locator("input").inputValue();
       assert.match(secret, /^whsec_/);
       assert.ok(!(await page.content()).includes(secret));
       await button(panel(page), "I have kept it").click();
+      await page.unroute("**/v1/webhooks/ops");
+      await page.reload();
 
       await button(panel(page), "Send again…").click();
       const since = panel(page).getByLabel("Send the events again since");
@@ -317,7 +322,7 @@ describe("the page of the webhooks", () => {
       const [failed, delivered] = [stand.receiver.got.at(0), stand.receiver.got.at(-1)];
       assert.equal(delivered.body, failed.body);
       assert.match(delivered.headers["webhook-signature"], /^v1,/);
-    }));
+    }, { errors: ["ERR_FAILED"] }));
 
   it("shows dead letters, and sends one again", () =>
     withPage("webhooks?id=ops", async (page) => {
@@ -470,7 +475,14 @@ describe("the page of the devices", () => {
       assert.equal(report.status, 200);
       assert.equal((await stand.call("GET", "v1/objects/anna?fleet=phones")).fleet, "phones");
       await rowOf(page, "osmand").getByText("1", { exact: true }).first().waitFor();
-    }));
+      // The settings are shown also without a code.
+      await page.route("**/v1/qr", (route) => route.abort());
+      await button(page, "New phone").click();
+      await panel(page).getByLabel("Name of the key").fill("phone-of-ben");
+      await button(panel(page), "Make the key").click();
+      await panel(page).getByText("There is no code to scan.").waitFor();
+      assert.match(await panel(page).getByLabel("Server URL", { exact: true }).inputValue(), /\/in\/osmand\/pdk_/);
+    }, { errors: ["ERR_FAILED"] }));
 });
 
 describe("the pages of the services", () => {

@@ -3,6 +3,7 @@
 import { fill, h } from "../../dom";
 import { announce } from "../../frame/dialog";
 import { field, form, select, textInput } from "../../frame/form";
+import { explain } from "../../frame/request";
 import { appSetup, apps, isLocal, qrPath, type App } from "../../model/devices";
 import { copyButton } from "../../ui/parts";
 import { addKey } from "../keys/api";
@@ -26,7 +27,7 @@ export function createPhone(): HTMLElement {
     const fleets = fleet.value.trim() === "" ? [] : [fleet.value.trim()];
     const key = await addKey({ name: name.value.trim(), verbs: ["positions:write"], fleets });
     announce(`The key ${key.name} is added.`);
-    const shown = await createSetup(app.value as App, origin.value, key.secret ?? "", fleets[0] ?? "");
+    const shown = createSetup(app.value as App, origin.value, key.secret ?? "", fleets[0] ?? "");
     fill(box, h("p", {}, "The key ", h("strong", {}, key.name), " is added. What follows is shown this once: any person with it can send positions."), shown);
     box.querySelector<HTMLElement>("button")?.focus();
   };
@@ -41,16 +42,29 @@ export function createPhone(): HTMLElement {
   return box;
 }
 
-/** The settings of the app, and the code where it can scan one. The values are fields, so that no text has the key. */
-async function createSetup(app: App, origin: string, secret: string, fleet: string): Promise<HTMLElement> {
+/**
+ * The settings of the app, and the code where it can scan one, which comes a little later. The values are fields, so that
+ * no text has the key.
+ */
+function createSetup(app: App, origin: string, secret: string, fleet: string): HTMLElement {
   const setup = appSetup(app, origin, secret, fleet);
   const lines = setup.settings.map(([label, value]) => {
     const input = h("input", { type: "text", readonly: true, class: "secret", "aria-label": label, spellcheck: "false" });
     input.value = value;
     return h("div", { class: "field" }, h("span", { class: "setting" }, label), h("div", { class: "secret-line" }, input, copyButton(`Copy: ${label}`, () => input.value)));
   });
-  const code = setup.code === undefined ? null : drawCode(await makeQR(setup.code));
+  const code = h("div", { hidden: true });
+  if (setup.code !== undefined) void showCode(code, setup.code);
   return h("div", { class: "secret-panel" }, ...lines, h("p", { class: "hint" }, setup.hint), code);
+}
+
+/** Puts the code in its place. Without it the settings have to be typed. */
+async function showCode(place: HTMLElement, text: string): Promise<void> {
+  try {
+    place.replaceWith(drawCode(await makeQR(text)));
+  } catch (error) {
+    place.replaceWith(h("p", { class: "warning" }, `There is no code to scan. ${explain(error)}`));
+  }
 }
 
 /** A QR code, black on white whatever the colours of the page are. */

@@ -40,18 +40,25 @@ export function createDetail(split: Split, address: Address, actions: DetailActi
     let found: Tagged<ShownWebhook>;
     update = () => undefined;
     const turn = ++asked;
-    if (split.key !== id) split.show(id, "Webhook", id, h("p", { class: "note", "aria-busy": "true" }, "Loading…"));
-    // A secret is shown whatever else has been opened meanwhile: nobody can show it again.
-    const isOld = (): boolean => secret === "" && (turn !== asked || split.key !== id);
+    let once: HTMLElement | null = null;
+    if (secret !== "") {
+      const kept = (): void => {
+        once?.remove();
+        once = null;
+      };
+      once = h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", kept));
+    }
+    if (split.key !== id) split.show(id, "Webhook", id, once, h("p", { class: "note", "aria-busy": "true" }, "Loading…"));
+    // A secret is shown whatever else has been opened or has failed meanwhile: it cannot be shown again.
+    const isOld = (): boolean => once === null && (turn !== asked || split.key !== id);
     try {
       found = await fetchWebhook(id);
     } catch (error) {
-      if (!isOld()) split.show(id, "Webhook", id, h("p", { class: "note" }, explain(error)));
+      if (!isOld()) split.show(id, "Webhook", id, once, h("p", { class: "note" }, explain(error)));
       return;
     }
     if (isOld()) return;
     const { value, tag } = found;
-    const once = secret === "" ? null : h("div", { class: "part" }, secretPanel(`The secret of ${id}`, secret, "is shown this once. The receiver verifies requests with it.", () => once?.remove()));
     const log = new Log(webhookPath(id), id, address.get("attempt"));
     const state = pairs(stateRows(value.state));
     const inset = h("div", {});
