@@ -37,6 +37,20 @@ describe("Catalog", () => {
     expect(catalog.sets.value.get("a")?.info.generation).toBe(2);
   });
 
+  it("lacks a fence that was made here only when the set was loaded without it", async () => {
+    vi.stubGlobal("document", { baseURI: "http://localhost/" });
+    vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ type: "FeatureCollection", features: [] })));
+    const { Catalog } = await import("../src/model/catalog");
+    const catalog = new Catalog();
+    expect(catalog.lacks("a", "new")).toBe(false);
+    await catalog.apply([info("a", 1)]);
+    expect(catalog.lacks("a", "new")).toBe(true);
+    catalog.made("a", "new");
+    expect([catalog.lacks("a", "new"), catalog.lacks("a", "other")]).toEqual([false, true]);
+    await catalog.apply([info("a", 2)]);
+    expect(catalog.lacks("a", "new")).toBe(true);
+  });
+
   it("does not load a large set, and fetches a fence of it once, when it is asked for", async () => {
     const asked: string[] = [];
     vi.stubGlobal("document", { baseURI: "http://localhost/" });

@@ -202,6 +202,7 @@ class Session {
     const { set, id } = this.#editor.target.value;
     this.#finish(`The fence ${this.#editor.draft.value.name || id} is saved.`);
     if (this.#app.view.value.hidden.includes(set)) this.#app.toggleSet(set);
+    this.#app.catalog.made(set, id);
     this.#app.select({ kind: "fence", set, fence: id });
   }
 

@@ -38,6 +38,8 @@ export class Catalog {
   readonly #waiting = new Map<string, number>();
   /** By names of sets. */
   readonly #failures = new Map<string, Failure>();
+  /** Of fences that were made here, by set and key: the generation of the set that does not have them yet. */
+  readonly #made = new Map<string, number>();
   #loads = 0;
   /** Lists that were told. */
   #told = 0;
@@ -113,9 +115,16 @@ export class Catalog {
     }
   }
 
+  /** A fence has been stored, which what is loaded of its set may not have yet. */
+  made(set: string, key: string): void {
+    const loaded = this.sets.value.get(set);
+    if (loaded) this.#made.set(`${set}/${key}`, loaded.info.generation);
+  }
+
   /** Whether it is known that the set has no such fence. */
   lacks(set: string, key: string): boolean {
     const loaded = this.sets.value.get(set);
+    if (loaded?.info.generation === this.#made.get(`${set}/${key}`)) return false;
     return loaded instanceof LargeSet ? loaded.missing.has(key) : loaded !== undefined && !loaded.byKey.has(key);
   }
 
