@@ -123,6 +123,8 @@ export class App {
   /** Changes when panels cover another part of the map. */
   readonly covered = new Signal(0);
   readonly map = new Signal<MapActions | null>(null);
+  /** Whether this browser cannot show the map. */
+  readonly mapFailed = new Signal(false);
   /** Where the selected event happened, and when, whose path led there; without an object there is no path. */
   readonly marked = new Signal<Marked | null>(null);
   /** What names the source of the base map. */

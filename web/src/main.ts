@@ -168,6 +168,7 @@ async function loadMap(app: App, layout: Layout): Promise<void> {
     note.hidden = true;
   } catch (error) {
     console.error(error);
+    app.mapFailed.set(true);
     note.textContent = "The map needs WebGL 2, which this browser does not offer here. Figures and events work without it.";
   }
 }

@@ -39,18 +39,17 @@ export async function draw(app: App, request: Request): Promise<void> {
   }
 }
 
-/** The map, when its code has loaded. */
-function mapOf(app: App): Promise<NonNullable<App["map"]["value"]>> {
-  return new Promise((resolve) => {
-    if (app.map.value) {
-      resolve(app.map.value);
-      return;
-    }
-    const unwatch = app.map.watch((map) => {
-      if (!map) return;
-      unwatch();
-      resolve(map);
-    });
+/** The map, when its code has loaded; it rejects if this browser cannot show one. */
+export function mapOf(app: Pick<App, "map" | "mapFailed">): Promise<NonNullable<App["map"]["value"]>> {
+  return new Promise((resolve, reject) => {
+    const settle = (): void => {
+      if (app.map.value) resolve(app.map.value);
+      else if (app.mapFailed.value) reject(new Error("Fences are drawn on the map, which this browser cannot show here."));
+      else return;
+      for (const unwatch of unwatches) unwatch();
+    };
+    const unwatches = [app.map.watch(settle), app.mapFailed.watch(settle)];
+    settle();
   });
 }
 
