@@ -128,9 +128,23 @@ describe("the map of a key that ends", () => {
 });
 
 describe("the panel of a new item", () => {
-  for (const [name, add] of [["sets", "Add a set"], ["rules", "Add a rule"], ["webhooks", "Add a webhook"], ["keys", "Add a key"], ["devices", "New phone"]]) {
-    it(`closes at ${name}`, () =>
+  const all = [["sets", "sets", "Add a set"], ["rules", "rules", "Add a rule"], ["webhooks", "webhooks", "Add a webhook"], ["keys", "keys", "Add a key"], ["devices", "doors", "New phone"]];
+  for (const [name, list, add] of all) {
+    it(`stays until it is closed at ${name}`, () =>
       withPage(name, async (page) => {
+        let release;
+        const held = new Promise((resolve) => (release = resolve));
+        await page.route((url) => url.pathname === `/v1/${list}`, async (route) => {
+          await held;
+          await route.continue();
+        });
+        await page.reload();
+        await button(page, add).click();
+        release(); // the list comes when the panel is open
+        await page.getByText("Live", { exact: true }).waitFor();
+        await panel(page).waitFor();
+        await page.keyboard.press("Escape");
+        await panel(page).waitFor({ state: "hidden" });
         for (const close of [() => page.keyboard.press("Escape"), () => button(panel(page), "Close").click()]) {
           await button(page, add).click();
           await close();

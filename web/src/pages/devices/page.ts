@@ -35,7 +35,7 @@ export function open(frame: Frame): void {
     setText(list.count, formatCount(doors.length));
     const shown = doors.find(({ name }) => name === split.key);
     if (shown) update(shown);
-    if (!answered) show();
+    if (!answered && address.get("door") !== "") show();
     answered = true;
   }, () => ["There are no doors here."]);
   const show = (): void => {

@@ -53,7 +53,7 @@ export function open(frame: Frame): void {
     known = keys;
     draw();
     if (!answered) {
-      show();
+      if (address.get("key") !== "") show();
       void audit.load();
     }
     answered = true;

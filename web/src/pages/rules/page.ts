@@ -51,7 +51,7 @@ export function open(frame: Frame): void {
   const poll = watch(frame, fetchRules, (answer) => {
     known = answer;
     draw();
-    if (!answered) show();
+    if (!answered && address.get("rule") !== "") show();
     answered = true;
   }, () => ["There are no rules here."]);
   const detail = createDetail(split, {

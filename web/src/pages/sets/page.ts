@@ -37,7 +37,7 @@ export function open(frame: Frame): void {
     setText(list.count, formatCount(answer.sets.length));
     fill(failing, ...(answer.failing ?? []).map(failingFile));
     failing.hidden = failing.childElementCount === 0;
-    if (!shown) showSet();
+    if (!shown && address.get("set") !== "") showSet();
     shown = true;
     detail.update(find(address.get("set")));
   };

@@ -40,7 +40,7 @@ export function open(frame: Frame): void {
     setText(hookCard.count, formatCount(answer.webhooks.length));
     setText(sinkCard.count, formatCount(answer.sinks.length));
     if (answered) detail.update(known);
-    else show();
+    else if (address.get("id") !== "" || address.get("sink") !== "") show();
     answered = true;
   }, () => ["There are no webhooks here."]);
   const detail = createDetail(split, address, {
