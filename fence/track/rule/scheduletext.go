@@ -46,15 +46,18 @@ func readSchedule(v reader) *Schedule {
 	return s
 }
 
+// parseInstant reads a time. Its year in UTC has four digits, so that RFC 3339 can write it.
 func parseInstant(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
-	switch {
+	switch t = t.UTC(); {
 	case err != nil:
 		return t, fmt.Errorf("%.64q is no time: write 2026-03-12T08:00:00Z, or another offset for Z", text)
 	case t.Year() < 1 || t.IsZero():
 		return t, errors.New("the time is before the year 1")
+	case t.Year() > 9999:
+		return t, errors.New("the time is after the year 9999")
 	}
-	return t.UTC(), nil
+	return t, nil
 }
 
 func (s *Schedule) readWeek(v reader) {
