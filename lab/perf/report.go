@@ -153,7 +153,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	r.Verified.text(p)
 	r.Floor.text(p, r)
-	p.calls("lost", int64(len(r.Lost)), r.Lost)
+	p.calls("lost", r.Verified.missing(), r.Lost)
 	p.calls("failed", r.Failed, r.Failures)
 	if r.Unsettled != "" {
 		p.f("unsettled: %s\n", r.Unsettled)

@@ -66,6 +66,16 @@ func TestReportText(t *testing.T) {
 	}
 }
 
+// The list of lost calls is bounded; their number is not.
+func TestReportLost(t *testing.T) {
+	r := sampleReports()["verify"]
+	r.Verified.Posts.Missing, r.Verified.Acked.Missing = 20_000, 5
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "\nlost: 20005 calls\n") || !strings.Contains(b.String(), "  and 20004 more\n") {
+		t.Errorf("%v: printed\n%s", err, b.String())
+	}
+}
+
 // A verifying run says nothing of payload, which it does not count.
 func TestReportJSONVerify(t *testing.T) {
 	b, err := json.Marshal(sampleReports()["verify"])

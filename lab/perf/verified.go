@@ -67,6 +67,14 @@ func (v *Verified) text(p *printer) {
 	}
 }
 
+// missing returns the number of calls that succeeded and did not arrive.
+func (v *Verified) missing() int64 {
+	if v == nil {
+		return 0
+	}
+	return v.Posts.Missing + v.Acked.Missing + v.Requests.Missing + v.Streams.Missing
+}
+
 // fault names the first promise that was broken, "" if all were kept. A call that failed broke
 // none: it said so. Nor did a plain post that was lost with its connection: it was queued, and no
 // more was promised. Order is promised within a connection, so disorder counts only where the
