@@ -227,15 +227,15 @@ func (l *postLane) handle(p *lanePosts) (handled bool) {
 func (l *postLane) call(h *handler, p *Posts) (handled bool) {
 	c := l.c
 	for p.count > 0 {
-		done, failed := l.callSome(h, p)
+		done, failed, ended := l.callSome(h, p)
 		if failed > 0 {
 			c.mu.Lock()
 			c.stats.rxFailed += uint64(failed)
 			c.mu.Unlock()
-			if c.ctx.Err() != nil {
-				p.cut(done)
-				return false
-			}
+		}
+		if ended {
+			p.cut(done)
+			return false
 		}
 		if done == p.count {
 			return true
@@ -245,9 +245,9 @@ func (l *postLane) call(h *handler, p *Posts) (handled bool) {
 	return true
 }
 
-// callSome calls a handler until it panics, or fails after the connection has ended. It returns how
-// many bodies were handled before that.
-func (l *postLane) callSome(h *handler, p *Posts) (done, failed int) {
+// callSome calls a handler until it panics, or fails after the connection has ended, which ended
+// reports. It returns how many bodies were handled before that.
+func (l *postLane) callSome(h *handler, p *Posts) (done, failed int, ended bool) {
 	c := l.c
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -259,20 +259,20 @@ func (l *postLane) callSome(h *handler, p *Posts) (done, failed int) {
 		done = p.count // also if it panics
 		if h.posts(c.ctx, p) != nil {
 			if failed++; c.ctx.Err() != nil {
-				done = 0
+				return 0, failed, true
 			}
 		}
-		return done, failed
+		return done, failed, false
 	}
 	for _, body := range p.All() {
 		if h.post(c.ctx, body) != nil {
 			if failed++; c.ctx.Err() != nil {
-				return done, failed
+				return done, failed, true
 			}
 		}
 		done++
 	}
-	return done, failed
+	return done, failed, false
 }
 
 // cut takes n bodies off the front.

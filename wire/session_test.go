@@ -339,6 +339,53 @@ func TestAckedPostsThatFail(t *testing.T) {
 	})
 }
 
+// A panic after the end of the connection takes its body with it too: the next connection of the
+// session handles the others only.
+func TestAckedPostPanicsAfterTheEnd(t *testing.T) {
+	for name, serve := range map[string]func(*wire.Mux, func(context.Context, []byte) error){
+		"bodies": func(mux *wire.Mux, f func(context.Context, []byte) error) { wire.HandlePost(mux, "p", f) },
+		"frames": func(mux *wire.Mux, f func(context.Context, []byte) error) {
+			mux.HandlePosts("p", func(ctx context.Context, p *wire.Posts) error {
+				var err error
+				for _, body := range p.All() {
+					err = errors.Join(err, f(ctx, body))
+				}
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				mux := wire.NewMux()
+				b := &backend{config: &wire.Config{Mux: mux, Sessions: new(wire.Sessions), Logger: quiet}}
+				var begun []string
+				serve(mux, func(ctx context.Context, body []byte) error {
+					begun = append(begun, string(body))
+					if string(body) == "1" {
+						b.cut()
+						<-ctx.Done()
+						panic("here")
+					}
+					return nil
+				})
+				c := b.client(t, wire.ClientConfig{})
+				for i := range 3 {
+					if _, err := c.PostAck(t.Context(), "p", fmt.Append(nil, i)); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait() // each in a frame of its own
+				}
+				if err := c.WaitAcked(within(t, time.Minute), 3); err != nil {
+					t.Error(err)
+				}
+				if want := []string{"0", "1", "2"}; !slices.Equal(begun, want) {
+					t.Errorf("handled %q", begun)
+				}
+			})
+		})
+	}
+}
+
 // A connection that the acceptor drains keeps what is under way when the next one
 // of its index comes.
 func TestSessionReplacesDrainingConnectionGently(t *testing.T) {
