@@ -91,7 +91,7 @@ func TestFaults(t *testing.T) {
 		{`{"id":"a","set":"s","active":{"week":{"mon":["7:00-8:00"]}}}`, `active.week.mon[0]: "7:00-8:00" is no window: write 07:00-18:00; 24:00 is the end of the day`},
 		{`{"id":"a","set":"s","active":{"week":{"monday":["07:00-08:00"]}}}`, `active.week.monday: "monday" is no day: write mon, or mon-fri, or mon,wed`},
 		{`{"id":"a","set":"s","active":{"week":{}}}`, `active.week: no window is open: leave week out for all hours, or set enabled to false`},
-		{`{"id":"a","set":"s","active":{"valid_from":"2026-01-02"}}`, `active.valid_from: "2026-01-02" is no time: write 2026-03-12T08:00:00Z, or another offset for Z`},
+		{`{"id":"a","set":"s","active":{"valid_from":"2026-01-02"}}`, `active.valid_from: "2026-01-02" is no time: write 2026-03-12T08:00:00Z, or an offset such as +01:00 in place of Z`},
 		{`{"id":"a","set":"s","active":{"valid_from":"0001-01-01T00:00:00+05:00"}}`, `active.valid_from: the time is before the year 1`},
 		{`{"id":"a","set":"s","active":{"valid_from":"0000-12-31T23:00:00-01:00"}}`, `active.valid_from: the time is before the year 1`},
 		{`{"id":"a","set":"s","active":{"valid_until":"9999-12-31T23:30:00-01:00"}}`, `active.valid_until: the time is after the year 9999`},

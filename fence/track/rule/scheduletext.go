@@ -29,7 +29,7 @@ func (s *Schedule) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// readSchedule reads a schedule, nil with faults.
+// readSchedule reads a schedule. It returns nil if there are faults.
 func readSchedule(v reader) *Schedule {
 	s := &Schedule{}
 	before := v.faults.count()
@@ -51,7 +51,7 @@ func parseInstant(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	switch t = t.UTC(); {
 	case err != nil:
-		return t, fmt.Errorf("%.64q is no time: write 2026-03-12T08:00:00Z, or another offset for Z", text)
+		return t, fmt.Errorf("%.64q is no time: write 2026-03-12T08:00:00Z, or an offset such as +01:00 in place of Z", text)
 	case t.Year() < 1 || t.IsZero():
 		return t, errors.New("the time is before the year 1")
 	case t.Year() > 9999:
@@ -87,8 +87,8 @@ func (s *Schedule) readWeek(v reader) {
 	}
 }
 
-// MarshalJSON returns the canonical JSON: schedules that are open at the same times of the week in
-// the same zone have equal bytes.
+// MarshalJSON returns the canonical JSON: schedules with the same zone and the same bounds that are
+// open at the same times of the week have equal bytes.
 func (s *Schedule) MarshalJSON() ([]byte, error) {
 	o := &object{[]byte{'{'}}
 	s.members(o)
