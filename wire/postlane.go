@@ -69,8 +69,8 @@ func (p *Posts) All() iter.Seq2[uint64, []byte] {
 	}
 }
 
-// postLane holds the received posts that wait for handlers that are not inline, in their order.
-// Conn.mu guards it.
+// postLane holds the received posts that wait for their handlers, in their order. Posts without
+// acknowledgement do not wait for an inline handler. Conn.mu guards it.
 type postLane struct {
 	c       *Conn
 	waiting []lanePosts
@@ -123,7 +123,7 @@ func (l *postLane) deliver(d *delivery) error {
 	}
 	c.mu.Lock()
 	if len(l.waiting) >= maxWaitingPosts {
-		c.mu.Unlock() // a missing one cannot be acknowledged
+		c.mu.Unlock()
 		return l.refuse(&p, errPostsWait)
 	}
 	defer c.mu.Unlock()
@@ -203,7 +203,7 @@ func (l *postLane) refused(h *handler) *Error {
 }
 
 // handle runs the handler of posts that have waited, and reports whether all of them have been
-// handled. Only then they are counted in the session.
+// handled. If not, the session counts those before the first one that was not.
 func (l *postLane) handle(p *lanePosts) (handled bool) {
 	c := l.c
 	if p.last == 0 || c.lane == nil {
@@ -221,9 +221,10 @@ func (l *postLane) handle(p *lanePosts) (handled bool) {
 	return handled
 }
 
-// call calls a handler. Its errors are counted, and a panic is logged; for the sender the posts
-// are done, since trying again would not help. Only after the connection has ended, an error may be
-// because of that: then the posts from that one on are not handled, and remain in p.
+// call calls a handler. Its errors are counted, and a panic is logged. For the sender the posts are
+// done, since trying again would not help. But an error after the end of the connection may be
+// because of that end: then this post and the later ones are not handled, and remain in p; of a
+// frame for a handler of HandlePosts all posts remain.
 func (l *postLane) call(h *handler, p *Posts) (handled bool) {
 	c := l.c
 	for p.count > 0 {

@@ -50,7 +50,7 @@ type Report struct {
 	Floor    *Floor       `json:"floor,omitempty"`
 	Failed   int64        `json:"failed"`             // calls
 	Failures []FailedCall `json:"failures,omitempty"` // the first of them
-	Lost     []FailedCall `json:"lost,omitempty"`     // that succeeded here and did not arrive; the first of them
+	Lost     []FailedCall `json:"lost,omitempty"`     // the first calls that succeeded here and did not arrive
 
 	// Accounts are those of a verifying run: one for each routine and verb.
 	Accounts []Account `json:"-"`
@@ -80,7 +80,7 @@ type FailedCall struct {
 	Routine int    `json:"routine"`
 	Seq     uint64 `json:"seq"` // among the calls of its routine and verb, from 1
 	Error   string `json:"error"`
-	Sent    Sent   `json:"sent,omitempty"` // "": of no call that failed
+	Sent    Sent   `json:"sent,omitempty"` // "": of a lost call, or of a barrier
 }
 
 // Sent says of a call that failed whether it may have had an effect.
@@ -169,10 +169,10 @@ func (r *Report) WriteText(w io.Writer) error {
 //lint:ignore ST1005 as gofast prints it
 var ErrTooShort = errors.New("Run client for longer duration !!")
 
-// WriteOriginal writes the report as gofast's perf printed it: the throughput is a division of
-// integers, by whole seconds, which tells up to twice the true rate of a run of one second. Posts
-// are the posts that left, requests are counted with a closing one of each routine, and a
-// stream counts with its opening.
+// WriteOriginal writes the report as gofast's perf printed it. The throughput is a division of
+// integers by whole seconds: for a run of nearly two seconds it is nearly twice the rate. It counts
+// more than the operations, as gofast does: with posts a heartbeat per second and connection, with
+// requests one more per routine and one per connection, with streams the opening of each.
 func (r *Report) WriteOriginal(w io.Writer) error {
 	seconds := int64(r.Elapsed / time.Second)
 	if seconds == 0 {

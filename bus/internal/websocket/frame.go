@@ -54,7 +54,7 @@ func (e *Error) Error() string { return fmt.Sprintf("websocket: %d %s", e.Code, 
 
 func protocolError(text string) *Error { return &Error{CloseProtocolError, text} }
 
-// errStop ends feed because the sink wants no more.
+// errStop ends Feed: the sink wants no more, or the peer has sent a close frame.
 var errStop = errors.New("websocket: stop")
 
 // Sink takes the contents of frames. Slices are borrowed until the call returns.
@@ -64,15 +64,15 @@ type Sink interface {
 	Ping(payload []byte)
 	// Closed is the peer's close frame; code is 0 if it gives none.
 	Closed(code int, text string)
-	// Limit returns the bound in bytes on a deflated message, packed or not.
+	// Limit returns the bound in bytes on a deflated message, before and after inflation.
 	Limit() int
 }
 
-// Reader reads the frames that a client sends. It is pure: no I/O, no clock, and its output does
-// not depend on how the bytes were split. Frames and messages are only ways to carry a stream: text
-// or binary, in one piece or many, all of it is data. So a frame's length is never more than a
-// number that counts down, and costs no memory. Only deflated messages and control frames are kept
-// until they are whole; both are bounded.
+// Reader reads the frames that a client sends. It is pure: no I/O, no clock. How the bytes were
+// split changes neither the data nor the pings, only the place of a ping among the data. All frames
+// and messages carry one stream of data, text or binary. So the length of a frame is a number that
+// counts down, and costs no memory. Only deflated messages and control frames are kept until they
+// are whole; both are bounded.
 type Reader struct {
 	Deflate bool // permessage-deflate has been agreed on
 
@@ -91,9 +91,9 @@ type Reader struct {
 	control []byte // received part of a control frame
 }
 
-// Feed handles b, which it overwrites, to its end or the first error, after which the reader must
-// not be used again: a *Error, or errStop. Data is handed over once, if no frame in between has to
-// be unpacked, so a read of the socket gives one batch.
+// Feed handles b, which it overwrites, to its end or to the first error. The error is errStop or
+// wraps a *Error; after it the reader must not be used again. Feed calls Data once for all data in
+// b, unless it inflates a message in between. So a read of the socket gives one batch.
 func (r *Reader) Feed(b []byte, sink Sink) error {
 	out := dataBuffer{b: b, sink: sink}
 	for i := 0; i < len(b) || r.inside && r.rest == 0; {
@@ -119,8 +119,8 @@ func (r *Reader) Feed(b []byte, sink Sink) error {
 	return out.flush()
 }
 
-// dataBuffer is the data among the bytes that feed has been given: it moves up to the
-// front, where headers were.
+// dataBuffer holds the data among the bytes of a Feed. It moves the data to the front, over the
+// headers.
 type dataBuffer struct {
 	b    []byte
 	n    int // b[:n] is data

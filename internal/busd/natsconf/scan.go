@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// end is what peek returns behind the last byte. A file with such a byte in it is
-// refused before.
+// end is what peek returns behind the last byte. No text has this byte: a file with a NUL byte is
+// refused.
 const end = 0
 
 // source is the text of one file, which knows the lines of its offsets.

@@ -14,8 +14,9 @@ import (
 // MaxLetters bounds the dead letters of a follower. Beyond it the oldest goes.
 const MaxLetters = 1000
 
-// Letter is an event that an end has refused. The event itself stays in the log, and the letter as
-// long as it.
+// Letter is a note about an event that an end has refused. The event itself stays in the log. The
+// letter goes when the event has been delivered again by ReplayLetter, when the event leaves the
+// log, or when there are more than MaxLetters.
 type Letter struct {
 	Cursor string    `json:"cursor"` // names the letter
 	Event  string    `json:"event"`  // the id of the event
@@ -103,7 +104,7 @@ func (f *Follower) Letters(after uint64, limit int) (found []Letter, more bool, 
 	return found, more, err
 }
 
-// without returns a sorted or unsorted list without one value.
+// without removes a value from a list, which need not be sorted. It changes the list.
 func without(list []uint64, value uint64) []uint64 {
 	if at := slices.Index(list, value); at >= 0 {
 		return slices.Delete(list, at, at+1)

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrNoLetter: there is no such dead letter, or its event is gone.
 	ErrNoLetter = errors.New("no such dead letter")
-	// ErrNothing: there is nothing to deliver again.
+	// ErrNothing: no event after the given place has been delivered yet.
 	ErrNothing = errors.New("nothing was delivered there")
 	// ErrUnstored: the request cannot be stored, and was not followed.
 	ErrUnstored = errors.New("not stored")
@@ -35,8 +35,9 @@ func (f *Follower) nextReplay() *job {
 	return f.nextOfRange()
 }
 
-// nextOfRange returns the next batch of a range, or nil if there is none among the next events. It
-// reads without the lock, which the caller has: few of many events may be selected.
+// nextOfRange returns the next batch of a range, or nil if there is none among the next events. The
+// caller has the lock. nextOfRange releases it while it reads, since few of many events may be
+// selected.
 func (f *Follower) nextOfRange() *job {
 	replay := f.s.Replay
 	if replay == nil {
@@ -134,8 +135,8 @@ func (f *Follower) Disable(reason string) error {
 	return f.keep(before)
 }
 
-// Replay delivers the events behind a cursor again that were delivered before, in place of an
-// earlier replay. It returns how many events there are at most. The error is ErrNothing or
+// Replay delivers the events after the given cursor again, up to the follower's own cursor. It
+// replaces an earlier replay. It returns the number of events at most. The error is ErrNothing or
 // ErrUnstored.
 func (f *Follower) Replay(after uint64) (uint64, error) {
 	f.mu.Lock()
@@ -169,8 +170,8 @@ func (f *Follower) ReplayLetter(cursor uint64) error {
 	return f.keep(before)
 }
 
-// keep makes the state that a request has made hold, durably, or the one before it. The caller has
-// the lock.
+// keep stores the state that a request has made. If that fails, it restores the state before. The
+// caller has the lock.
 func (f *Follower) keep(before State) error {
 	if err := f.o.Store.Put(f.stored()); err != nil {
 		f.s = before

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// maxWaiting bounds the buffered bytes of each direction: a side that answers before it has read to
-// the end can write, as with a socket.
+// maxWaiting bounds the buffered bytes of each direction. As with a socket, a side can write an
+// answer before it has read all of the request.
 const maxWaiting = 32 << 10
 
 // Conn is one end of a connection within the process. It behaves as a socket does: with a write

@@ -49,10 +49,11 @@ func (t Tile) near(dst []vertex, r geometry.Ring, box geometry.Box) []vertex {
 // maxBends bounds the vertices that are inserted into one edge within the box.
 const maxBends = 256
 
-// bend inserts vertices into an edge a-b, at u and v, which is straight in degrees and curved on
-// the map, so that it is drawn within a unit of its place in the box. Otherwise an edge of half a
-// degree would be off by 40 m in Berlin. Beyond the box a vertex at each line of its sides is
-// enough: a piece that is beyond a side in degrees is so on the map.
+// bend inserts vertices into the edge from a to b, which are at u and v on the map. The edge is
+// straight in degrees and curved on the map. With the vertices it is drawn within a unit of its
+// place in the box, as far as maxBends allows. Without them an edge of half a degree would be off
+// by 40 m in Berlin. Outside the box, vertices where the edge meets the lines of its sides are
+// enough: a piece beyond a side in degrees is beyond that side on the map too.
 func (t Tile) bend(dst []vertex, a, b geometry.Point, u, v vertex, box geometry.Box) []vertex {
 	if t.pieces(a, b, u, v) == 1 {
 		return dst

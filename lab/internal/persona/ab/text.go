@@ -15,8 +15,7 @@ import (
 // served are the percentages of the requests whose times are listed.
 var served = []int64{50, 66, 75, 80, 90, 95, 98, 99, 100}
 
-// WriteStart writes the text before the report, whose end is written when the run is over: see
-// WriteEnd.
+// WriteStart writes the text before the run. Without a heartbeat WriteText ends its last line.
 func (o *Options) WriteStart(w io.Writer, version string) error {
 	text := fmt.Sprintf("This is paddock %s, in the form of ApacheBench 2.3\n\nBenchmarking %s ", version, figure.Text(o.target().Hostname()))
 	if o.Proxy != "" {
@@ -125,8 +124,8 @@ func (p *Report) writeTotals(b *bytes.Buffer) {
 
 func (o *Options) sendsBody() bool { return o.PostFile != "" || o.PutFile != "" }
 
-// writeGoab writes the lines of goab. Its average is measured, as is this one, where ab's "Time per
-// request" follows from the rate. It counted errors with -k alone.
+// writeGoab writes the lines of goab. The average is that of the measured times, as with goab; ab's
+// "Time per request" follows from the rate. goab counted errors only with -k.
 func (p *Report) writeGoab(b *bytes.Buffer) {
 	mean, most := time.Duration(p.total.mean())*time.Microsecond, time.Duration(p.total.percent(100))*time.Microsecond
 	fmt.Fprintf(b, "\nAvg latency over %d requests: %v\nMax latency: %v\n", p.r.done, mean, most)
@@ -181,8 +180,8 @@ func (p *Report) writeTimes(b *bytes.Buffer) {
 	b.WriteString(doubts.String())
 }
 
-// doubt compares the rounded figures, as ab does: times of a few milliseconds give rise to
-// doubts that are no more than that.
+// doubt compares the rounded figures, as ab does. So with times of a few milliseconds rounding
+// alone may cause a warning.
 func (r row) doubt(what string) string {
 	switch d := math.Abs(float64(r.mean - r.median)); {
 	case d > 2*r.deviation:
