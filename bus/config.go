@@ -58,12 +58,12 @@ type Config struct {
 	PingInterval  time.Duration // 0 = 2 min
 	PingMax       int           // unanswered PINGs before a connection is stale; 0 = 2
 	WriteDeadline time.Duration // how long a byte may wait for a client that does not read; 0 = 10 s
-	// AuthTimeout is from accept, or the end of the handshake, to a good CONNECT;
-	// 0 = 2 s, with TLS a second more than its handshake may take.
+	// AuthTimeout bounds the time from accept, or from the end of the TLS handshake, to a good
+	// CONNECT; 0 = 2 s, or with TLS one second more than TLS.Timeout.
 	AuthTimeout time.Duration
 
-	// AllowOpen permits to listen where others than this machine can connect even
-	// though no credentials are asked for.
+	// AllowOpen permits the server to listen where other machines can connect, even if it asks for
+	// no credentials.
 	AllowOpen bool `reload:"no"`
 	// Account is the name of the account in answers to clients; "" = "$G". There is only one.
 	Account string `reload:"yes"`
@@ -84,7 +84,7 @@ type Config struct {
 	// are ignored. Token and Password may be bcrypt hashes.
 	Token, Username, Password string
 	Users                     []User
-	// NoAuthUser names the one of Users that clients without credentials are.
+	// NoAuthUser names the one of Users as which clients without credentials connect.
 	NoAuthUser string
 	// Lookup returns the user of a secret, a token or a password of any name, beside the configured
 	// ones; nil: there is none. It is called for each connection, also by Reload. An unknown secret
@@ -113,8 +113,8 @@ type Config struct {
 	Prefixes []string `reload:"no"`
 
 	Logger *slog.Logger // nil = silent
-	// Trace logs each operation of connections made from now on at LevelTrace, payloads and
-	// all, of each 1,024 bytes at most.
+	// Trace logs each operation of connections made from now on at LevelTrace, with up to 1,024
+	// bytes of each payload.
 	Trace bool `reload:"yes"`
 
 	logins *logins // made of the credentials

@@ -128,8 +128,8 @@ const (
 
 // Histogram is a reading of sizes in bytes.
 type Histogram struct {
-	// Bounds are in ascending order. Counts[i] is of the sizes up to Bounds[i] and
-	// above the bound before; the last count is of those above all bounds.
+	// Bounds are in ascending order. Counts[i] counts the sizes above Bounds[i-1], up to Bounds[i];
+	// the last count is that of the sizes above all bounds.
 	Bounds []int
 	Counts []uint64
 	Sum    uint64
@@ -169,7 +169,7 @@ func (h *histogram) reading() Histogram {
 type IndexStats struct {
 	Subscriptions     int
 	Inserts, Removes  uint64
-	Lookups, Searches uint64 // subjects looked up, and those whose answer was not remembered
+	Lookups, Searches uint64 // subjects looked up, and those whose answer was not cached
 	MaxFanout         int    // most subscriptions and queues that one search has found
 }
 

@@ -10,8 +10,8 @@ import (
 	"paddock/internal/netio/listen"
 )
 
-// ErrInUse refuses the path of a unix socket at which another server answers, or
-// that is something else.
+// ErrInUse refuses the path of a unix socket at which another server answers, or at which there is
+// another kind of file.
 var ErrInUse = listen.ErrInUse
 
 const (

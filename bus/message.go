@@ -11,9 +11,9 @@ const crlf = "\r\n"
 
 var lineEnd = []byte(crlf)
 
-// Msg is a message as in-process code sees it. Given to Publish, its bytes are
-// immutable from then on and may be shared by all subscribers; given to a
-// callback, they are valid until it returns, the texts for ever.
+// Msg is a message as in-process code sees it. The bytes of a message that was given to Publish
+// must not change any more, and may be shared by all subscribers. The bytes that a callback gets
+// are valid until it returns, the strings for ever.
 type Msg struct {
 	Subject string
 	Reply   string // "" = none
@@ -21,11 +21,11 @@ type Msg struct {
 	// empty line that ends it; empty = none.
 	Header []byte
 	Data   []byte
-	// Limited reports, to a callback, that the publisher is a network client whose user has
-	// permissions to publish: the subject can be trusted more than the body. Publish ignores it.
+	// Limited is set for a callback if the publisher is a network client whose user may not publish
+	// to every subject: the subject can then be trusted more than the body. Publish ignores it.
 	Limited bool
-	// User is, to a callback, the name of the user that the publisher is, "" for none. Publish
-	// ignores it.
+	// User is set for a callback: the name of the publisher's user, "" for none. Publish ignores
+	// it.
 	User string
 }
 

@@ -23,15 +23,16 @@ const (
 	DefaultTLSFallback = 50 * time.Millisecond
 )
 
-// TLS makes network connections secure, after INFO as the protocol has it.
+// TLS secures network connections. The handshake follows INFO, as in the protocol, unless
+// HandshakeFirst is set.
 type TLS struct {
 	// Config holds the certificate, and ClientAuth with ClientCAs to ask for those of clients.
 	Config  *tls.Config
 	Timeout time.Duration // of the handshake; 0 = 2 s
 	// AllowNonTLS takes clients without TLS on the same port.
 	AllowNonTLS bool
-	// HandshakeFirst expects the handshake before INFO. With Fallback, a client
-	// that has sent nothing by then gets INFO first, as usual.
+	// HandshakeFirst expects the handshake before INFO. With Fallback, a client that has sent
+	// nothing for that time gets INFO first, as usual.
 	HandshakeFirst bool
 	Fallback       time.Duration
 	// PinnedCerts lists the SHA-256, in hex, of the public keys (SPKI, DER) that
@@ -49,12 +50,12 @@ type WebSocket struct {
 	Host string      // "" = Config.Host
 	Port int         // -1 = any free port
 	TLS  *tls.Config // nil = plain
-	// SameOrigin refuses pages of another host; AllowedOrigins lists others to
-	// take. Neither set = all are taken.
+	// SameOrigin refuses pages of other origins than the server's own. AllowedOrigins, if not
+	// empty, refuses pages of origins that it does not list. With both, a page must satisfy both.
 	SameOrigin     bool
 	AllowedOrigins []string
-	// LocalNames refuses pages of a name other than localhost, too: a name may be made
-	// to lead to this machine, and its page is of the same origin then (DNS rebinding).
+	// LocalNames also refuses pages of hosts other than localhost and IP addresses: another name
+	// may be made to lead to this machine, and its page then has the same origin (DNS rebinding).
 	LocalNames       bool
 	Compression      bool          // permessage-deflate (RFC 7692) for clients that offer it
 	HandshakeTimeout time.Duration // 0 = 2 s

@@ -8,9 +8,10 @@ import (
 )
 
 // SlowPolicy is the treatment of a network client that reads more slowly than messages for it
-// arrive, once [Config.MaxPending] bytes are pending. In every policy a client that takes no byte
-// for [Config.WriteDeadline] is closed, and only messages are ever dropped. Where they are, PINGs,
-// PONGs and errors have 64 KiB beyond the bound, and a client with more of them is closed.
+// arrive, once Config.MaxPending bytes are pending. In every policy a client that takes no byte for
+// Config.WriteDeadline is closed, and only messages are ever dropped. In the policies that drop
+// messages, PINGs, PONGs and errors have 64 KiB beyond the bound, and a client with more of them is
+// closed.
 type SlowPolicy uint8
 
 const (
@@ -21,8 +22,8 @@ const (
 	// SlowDropOld drops the oldest messages that are not in a write, and counts them. A
 	// subscription with a maximum keeps its count.
 	SlowDropOld
-	// SlowStall lets the publisher wait once three quarters are full, at most
-	// 10 ms for each of its batches, and closes the client when all is.
+	// SlowStall makes a publisher wait, at most 10 ms for each of its batches, from three quarters
+	// of Config.MaxPending on. At Config.MaxPending it closes the client.
 	SlowStall
 )
 
@@ -158,10 +159,10 @@ type congestedClient struct {
 	slow    bool      // it took less than paceBytes in one
 }
 
-// Congested reports whether a network client that gets messages of l has 8 MiB
-// pending, or half of [Config.MaxPending] if that is less, and takes at least 4 MiB a
-// second. A publisher of a burst that holds back meanwhile does not close a client
-// that reads, and waits for none that does not. The first call begins to watch.
+// Congested reports whether a network client that gets messages of l has 8 MiB pending, or half of
+// [Config.MaxPending] if that is less, and still takes at least 4 MiB a second. If a publisher of a
+// burst pauses while it is true, a client that reads is not closed, and the publisher does not wait
+// for one that does not read. The first call begins to watch.
 func (l *Local) Congested() bool {
 	l.watching.Store(true)
 	l.mu.Lock()

@@ -29,11 +29,11 @@ const (
 	KindQRTree Kind = "qrtree"
 	// KindRTree tests the parts whose boxes hold the point, found in an R-tree.
 	KindRTree Kind = "rtree"
-	// KindS2 keeps for each part the S2 cells that it covers: in those within it there is
-	// nothing to test, in those on its boundary the part is.
+	// KindS2 keeps for each part the S2 cells that it covers. A point in a cell within the part
+	// needs no test; in a cell on its boundary, the part is tested.
 	KindS2 Kind = "s2"
-	// KindCellmap is an adaptive grid whose cells know what holds them, and which edges go
-	// through them.
+	// KindCellmap is an adaptive grid. Each cell holds the fences that contain it, and the edges
+	// that go through it.
 	KindCellmap Kind = "cellmap"
 	// KindAuto is KindBBox for small sets and DefaultKind for others, as they grow and shrink.
 	KindAuto Kind = "auto"

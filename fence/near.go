@@ -16,8 +16,8 @@ const MostClearance = outline.MostClearance
 
 // AppendAlong appends to dst the refs of the fences whose boundary the straight path from a to b
 // crosses, and of the lines that it crosses, ascending and without duplicates. The path goes over
-// the antimeridian if that is the shorter way; geometry.Path says what it is to cross. So between
-// two points of which a fence holds only one, the fence is among them. One that holds neither is if
+// the antimeridian if that is the shorter way; geometry.Path says what it is to cross. So a fence
+// that holds only one of the two points is among them. A fence that holds neither is among them if
 // the path passes through it, which geometry.MultiPolygon.Passes tells more about.
 //
 // Crossings follow the half-open rule of the package comment, whatever the set's Boundary. Points
@@ -44,10 +44,10 @@ func (s *Snapshot) AppendNear(dst []Near, lon, lat, metres float64, most int) []
 	return s.outline.Get().AppendNear(dst, p, metres, most, s.Append(nil, lon, lat))
 }
 
-// Clearance returns a distance in metres that neither a boundary of a fence nor a line is nearer
-// than: as long as an object has moved less since it was at lon, lat, its answers are the same and
-// it has crossed nothing. It is a lower bound that costs some nanoseconds, and 0 where there is no
-// better one: near boundaries, and for a point that is not finite.
+// Clearance returns a lower bound, in metres, of the distance from a point to the nearest boundary
+// or line. As long as an object has moved less than that since it was at lon, lat, its answers are
+// the same and it has crossed nothing. It costs some nanoseconds, and is 0 where there is no better
+// bound: near boundaries, and for a point that is not finite.
 func (s *Snapshot) Clearance(lon, lat float64) float64 {
 	p, ok := geometry.Normalize(lon, lat)
 	if !ok {

@@ -64,7 +64,7 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// ZoomLevel is what Options.Zoom must be for a level as people count, from 0.
+// ZoomLevel returns the value of Options.Zoom for a level that is counted from 0.
 func ZoomLevel(z int) int {
 	if z == 0 {
 		return ZoomWorld

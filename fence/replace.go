@@ -103,7 +103,7 @@ type Guarded struct {
 	allowed Guard
 }
 
-// If is the set for changes under a condition.
+// If returns the set for changes that allowed has to permit.
 func (s *Set) If(allowed Guard) Guarded { return Guarded{s, allowed} }
 
 // Replace is Set.Replace, if the guard allows it; otherwise the error is the guard's.

@@ -164,7 +164,7 @@ func (s *Set) put(now *Snapshot, old, e *index.Entry) *Snapshot {
 	return s.Publish(next)
 }
 
-// publish makes the next snapshot the current one.
+// Publish makes the next snapshot the current one, and returns it.
 func (s *Set) Publish(next *Snapshot) *Snapshot {
 	s.current.Store(s.prepare(next))
 	s.tend()

@@ -167,9 +167,9 @@ func appendPoints(b []byte, points []geometry.Point) []byte {
 	return b
 }
 
-// Restore puts a stored state in place of the set's own: its head, and the pages that are not those
-// of the set already, by number. Refs, keys, generation and findings are those of the snapshot that
-// was stored. The error wraps ErrStored; the set is as it was then.
+// Restore replaces the set's state by a stored one: head is its head, and changed has, by number,
+// the pages that the set does not have already. Refs, keys, generation and findings are those of
+// the snapshot that was stored. The error wraps ErrStored; the set is then as it was.
 //
 // The set should be one that the snapshot, or another one of the same set, was restored to, and
 // have the same options.

@@ -11,8 +11,8 @@ type Merge struct {
 	parts    int
 }
 
-// NewMerge counts in result, of a run with plan. observer is called with each merged interval, and
-// may be nil.
+// NewMerge returns a Merge that counts in result, for a run of plan. It calls observer with each
+// merged interval; observer may be nil.
 func NewMerge(plan *Plan, observer Observer, result *Result) *Merge {
 	result.Total = *NewInterval()
 	return &Merge{plan: plan, observer: observer, result: result, now: NewInterval()}

@@ -148,7 +148,7 @@ func (p *Plan) end() int64 {
 // threads is how many threads the run has, in all processes.
 func (p *Plan) threads() int { return max(p.Threads, p.Part.Of) }
 
-// Check gives the first setting that makes no sense, and fills in defaults.
+// Check fills in defaults, and returns an error about the first setting that makes no sense.
 func (p *Plan) Check() error {
 	p.Network = cmp.Or(p.Network, "tcp")
 	if p.Listeners == 0 {

@@ -12,7 +12,7 @@ type Raw struct {
 // Name is "raw".
 func (*Raw) Name() string { return "raw" }
 
-// Thread shares all.
+// Thread returns a Thread whose sessions all use r.
 func (r *Raw) Thread(int, int) Thread { return rawThread{r} }
 
 type rawThread struct{ *Raw }

@@ -47,7 +47,7 @@ func (all Observers) Interval(v *Interval) {
 	}
 }
 
-// Watch lets those watch that do.
+// Watch calls Watch of each that is a Watcher.
 func (all Observers) Watch(progress func() Progress) {
 	for _, o := range all {
 		if w, ok := o.(Watcher); ok {

@@ -52,9 +52,9 @@ type ClientConfig struct {
 	// acknowledged posts begin.
 	Config *Config
 
-	// MinBackoff and MaxBackoff bound the wait of an attempt after failures: a random part of
-	// MinBackoff, doubled with each failure up to MaxBackoff; 0: 0.2 s, 30 s. Healthy is how long a
-	// connection lives after which failures before it are forgotten, 0: 30 s.
+	// MinBackoff and MaxBackoff bound the wait before an attempt after a failure: a random part of
+	// MinBackoff, which is doubled with each failure, up to MaxBackoff; 0: 0.2 s, 30 s. After a
+	// connection that has lived for Healthy, earlier failures no longer count; 0: 30 s.
 	MinBackoff, MaxBackoff, Healthy time.Duration
 	// GiveUp is called after each failure, and reports whether it is the last; nil never gives up.
 	GiveUp func(error) bool

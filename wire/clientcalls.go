@@ -14,16 +14,16 @@ type (
 	affinityKey   struct{}
 )
 
-// Idempotent marks the calls that a Client makes with ctx: it does no harm if their
-// handler runs twice. They are sent again where others fail with ErrMaybeSent, and
-// fail with it themselves if ctx ends or the client closes meanwhile.
+// Idempotent marks the calls that a Client makes with ctx: their handlers may run twice. The client
+// sends them again where other calls fail with ErrMaybeSent. They fail with ErrMaybeSent themselves
+// if ctx ends or the client closes meanwhile.
 func Idempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
 
-// WithKey lets all that a Client does with ctx go over one of its connections,
-// which the key decides, and so keep its order. While that connection is down it
-// waits for the next one in its place.
+// WithKey assigns the work that a Client does with ctx to one of its connections, which the key
+// selects. So the work keeps its order. While that connection is down, the work waits for the next
+// one in its place.
 func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, affinityKey{}, key)
 }
@@ -176,9 +176,9 @@ func (c *Client) CallAppend(ctx context.Context, dst []byte, kind string, body [
 	return got, err
 }
 
-// CallStream is Conn.CallStream over one of the connections. With More it is sent when it returns,
-// and not tried again after that; nor is an answer that goes on. Meta.Key makes the call
-// Idempotent.
+// CallStream is Conn.CallStream over one of the connections. A call with More has been sent when
+// CallStream returns, and is not tried again after that. Nor is a call whose answer goes on as a
+// stream. Meta.Key makes the call Idempotent.
 func (c *Client) CallStream(ctx context.Context, kind string, body []byte, o CallOptions) (answer *Answer, err error) {
 	if len(o.Meta.Key) > 0 {
 		ctx = Idempotent(ctx)
@@ -253,11 +253,11 @@ func (c *Client) PostKeyed(kind, key string, body []byte) error {
 	return l.keep(postKey{kind, key}, body, true)
 }
 
-// PostAck takes a post that the peer is to acknowledge, and returns its number. It
-// is copied, and sent as often as it takes: over whichever connection there is,
-// until the peer has said that its handler has completed. Posts are handled in the
-// order of their numbers. PostAck waits while as many wait as MaxUnacked and
-// MaxUnackedBytes allow. A body has at most 16,384 bytes, which every peer takes.
+// PostAck takes a post that the peer is to acknowledge, and returns its number. The client keeps a
+// copy, and sends it again over each new connection until the peer has reported that its handler
+// has completed. Posts are handled in the order of their numbers. While MaxUnacked or
+// MaxUnackedBytes is reached, PostAck waits. A body has at most 16,384 bytes, which every peer
+// takes.
 func (c *Client) PostAck(ctx context.Context, kind string, body []byte) (number uint64, err error) {
 	if why := c.ending.Load(); why != nil {
 		return 0, &lostError{cause: *why}

@@ -43,8 +43,8 @@ type Config struct {
 	// DrainTimeout bounds Drain; 0 is 10 s.
 	DrainTimeout time.Duration
 
-	// RetryAfter and RetryJitter tell a peer when to come back that we drain: a
-	// random part of the jitter later, so that not all come at once.
+	// RetryAfter and RetryJitter tell a peer that is drained when it may reconnect: after
+	// RetryAfter and a random part of RetryJitter, so that not all peers come at once.
 	RetryAfter, RetryJitter time.Duration
 
 	// Auth returns the authentication data of HELLO for one connection.

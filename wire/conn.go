@@ -15,7 +15,7 @@ import (
 // Conn is one connection to a peer. All its methods may be called by any number
 // of goroutines at once.
 //
-// A Conn drives a Machine from three sides: a dispatcher feeds it received frames, callers add
+// A Conn drives a machine from three sides: a dispatcher feeds it received frames, callers add
 // output, and a writer exists only while there is output. The dispatcher never waits for the
 // writer, nor for a handler that is not Inline.
 type Conn struct {

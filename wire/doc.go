@@ -106,8 +106,8 @@ var (
 	// ErrNoCredit means that nothing can be sent until the peer has taken more. Of a
 	// Conn only TryPost and PostKeyed return it; the others wait.
 	ErrNoCredit = protocol.ErrNoCredit
-	// ErrNoSlot means that as many requests and streams are open as the peer allows. A
-	// Machine returns it; a Conn waits.
+	// ErrNoSlot means that as many requests and streams are open as the peer allows. A machine
+	// returns it; a Conn waits.
 	ErrNoSlot = protocol.ErrNoSlot
 	// ErrTooLarge means that a body is longer than the peer takes, and was not sent;
 	// or that an answer or a message is longer than Config.MaxMessage.

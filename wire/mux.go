@@ -86,10 +86,10 @@ func (m *Mux) HandlePosts(kind string, fn func(context.Context, *Posts) error, o
 }
 
 // HandleRequest registers a handler that has all the means of the protocol: it may answer, promote
-// the answer to a stream, and read a body that goes on. If it returns without an answer, or with an
-// error, that is the answer. It runs on a goroutine of its own. With Inline it begins on the
-// reader, where it must neither wait nor answer: it returns an error, or has called Request.Go or
-// Request.Later.
+// the answer to a stream, and read a body that goes on. If it returns without an answer, the caller
+// gets its error, or INTERNAL if it has returned none. It runs on a goroutine of its own. With
+// Inline it begins on the reader, where it must neither wait nor answer: it returns an error, or
+// has called Request.Go or Request.Later.
 func (m *Mux) HandleRequest(kind string, fn func(context.Context, *Request) error, options ...HandlerOption) {
 	var own handler
 	for _, o := range options {
@@ -106,11 +106,11 @@ func (m *Mux) HandleStream(kind string, fn func(context.Context, *Stream) error)
 	m.add(kind, nil, (*handler).servesStreams).stream = fn
 }
 
-// HandlePost registers a handler of posts, whose bodies are decoded as those of Handle. It is
-// called for one after the other, in the order in which they were sent: on the reader if Inline and
-// no acknowledgement is wanted, else on one goroutine of the connection. Credit goes back to the
-// sender when it returns, so a slow handler delays only its sender. An error is counted. A body
-// that does not decode is an error too.
+// HandlePost registers a handler of posts. Their bodies are decoded as those of Handle. The handler
+// is called for one post after the other, in the order in which they were sent: on the reader if
+// Inline and no acknowledgement is wanted, else on one goroutine of the connection. The sender gets
+// its credit back when the handler returns, so a slow handler delays only its sender. An error is
+// counted, as is a body that does not decode.
 func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, options ...HandlerOption) {
 	raw, ok := any(fn).(func(context.Context, []byte) error)
 	if !ok {
@@ -128,10 +128,10 @@ func HandlePost[T any](m *Mux, kind string, fn func(context.Context, T) error, o
 
 // Handle registers a handler of requests. Req and Res are []byte (as it is; borrowed until the
 // handler returns), a type that encodes itself (encoding.BinaryAppender,
-// encoding.BinaryUnmarshaler), or whatever CBOR can carry. With Inline it runs on the reader, and
-// its context is that of the connection, without the caller's deadline; else on a goroutine of its
-// own. The caller gets an *Error that it returns; another error becomes UNKNOWN with its text, a
-// panic INTERNAL without.
+// encoding.BinaryUnmarshaler), or any type that CBOR can carry. Without Inline the handler runs on
+// a goroutine of its own. With Inline it runs on the reader, and its context is that of the
+// connection, without the caller's deadline. If the handler returns an *Error, the caller gets it;
+// another error becomes UNKNOWN with its text, and a panic INTERNAL without a text.
 func Handle[Req, Res any](m *Mux, kind string, fn func(context.Context, Req) (Res, error), options ...HandlerOption) {
 	var answer func(context.Context, []byte, []byte) ([]byte, error)
 	if raw, ok := any(fn).(func(context.Context, []byte) ([]byte, error)); ok {

@@ -49,14 +49,15 @@ type Server struct {
 	MaxConns int
 	// MaxOpening bounds those in the TLS handshake or before HELLO; 0 is 1,024.
 	MaxOpening int
-	// MaxWaiting bounds the sockets that wait until they may begin with that, see
-	// handshake.AcceptQueue; 0 is 16,384, less than 0 has none wait.
+	// MaxWaiting bounds the sockets that wait, unread, until there is room among those; 0 is
+	// 16,384, and with less than 0 none waits.
 	MaxWaiting int
-	// MaxSockets bounds the connections and the sockets that wait together, whose peers are
-	// refused for an eighth more at most; 0 is as much as the bounds above come to.
+	// MaxSockets bounds the connections and the waiting sockets together; 0 leaves that to the
+	// bounds above. Beyond it, sockets whose peers are being told of their refusal are an eighth
+	// more at most.
 	MaxSockets int
-	// Pauses has the server hang up at once, for a second up to a minute, on an address from
-	// which one connection after the other fails before it is known whose it is.
+	// Pauses makes the server close the connections from an address at once, for a second up to a
+	// minute, after several from there have failed in a row before their peer was authenticated.
 	Pauses bool
 	// AltProtocol is another protocol served by the same listeners; nil means none.
 	AltProtocol *AltProtocol
@@ -167,7 +168,7 @@ func (s *Server) leave(c *Conn) {
 	s.config.Logger.Log(context.Background(), level, "wire: connection ended", "peer", c.RemoteAddr().String(), "error", c.Err())
 }
 
-// All are the connections that are open, in no order.
+// All yields the open connections, in no order.
 func (s *Server) All() iter.Seq[*Conn] {
 	return func(yield func(*Conn) bool) { slices.Values(s.snapshot())(yield) }
 }
@@ -207,7 +208,7 @@ func (s *Server) openConns() []*Conn {
 // run; nil has not.
 func (c *Conn) entering() bool { return c != nil && isClosed(c.ready) }
 
-// Stats are the counts so far.
+// Stats returns the present counts.
 func (s *Server) Stats() ServerStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -237,14 +237,15 @@ func (s *Stream) wait() error {
 	return nil
 }
 
-// ReadMsg appends the next message to dst: the argument of one WriteMsg of the peer. It reads up to
-// Config.MaxMessage bytes; ErrTooLarge is for a longer one, of which the rest is still there.
+// ReadMsg appends the next message to dst: the argument of one WriteMsg of the peer. A message
+// longer than Config.MaxMessage fails with ErrTooLarge. The result then has its beginning, and the
+// rest can still be read.
 func (s *Stream) ReadMsg(dst []byte) ([]byte, error) {
 	return s.ReadMsgUpTo(dst, s.c.config.MaxMessage)
 }
 
-// ReadMsgUpTo is ReadMsg of a message that has at most so many bytes. A longer one fails
-// before all of it has come.
+// ReadMsgUpTo is ReadMsg with the bound most in place of Config.MaxMessage. A longer message fails
+// before all of it has arrived.
 func (s *Stream) ReadMsgUpTo(dst []byte, most int) ([]byte, error) {
 	at := len(dst)
 	for {
@@ -273,9 +274,9 @@ func (s *Stream) ReadMsgUpTo(dst []byte, most int) ([]byte, error) {
 	}
 }
 
-// WriteTo writes all that comes to w, without a copy of long pieces, until the
-// peer's half ends. While it waits for more, the reader of the connection gives short
-// pieces to w itself, if w is a TryWriter: that saves waking the caller.
+// WriteTo writes received bytes to w until the peer's half ends. It does not copy long pieces. If w
+// is a TryWriter, the reader of the connection writes short pieces to w itself while WriteTo waits:
+// that saves waking the caller.
 func (s *Stream) WriteTo(w io.Writer) (total int64, err error) {
 	var to *direct
 	if try, ok := w.(TryWriter); ok {

@@ -26,11 +26,10 @@ type sender struct {
 	over    bool // nothing is read any more
 }
 
-// Write sends p; it returns once p is in the output or, if it is long, in the
-// socket. It waits for the peer's credit. After the peer has stopped or reset the
-// stream, the error is *Error with its code; os.ErrDeadlineExceeded is the write
-// deadline. With an error n bytes were sent all the same. A Write is a message to
-// ReadMsg.
+// Write sends p. It waits for the peer's credit, and returns once p is in the output or, if it is
+// long, in the socket. After the peer has stopped or reset the stream, the error is *Error with its
+// code; after the write deadline it is os.ErrDeadlineExceeded. Even with an error, the first n
+// bytes were sent. The peer's ReadMsg returns the bytes of one Write as one message.
 func (s *Stream) Write(p []byte) (int, error) { return s.writeMessage(p) }
 
 // WriteMsg sends p as one message, which ReadMsg returns as a whole.

@@ -54,8 +54,8 @@ type Config struct {
 	// counts 64 KiB, and a small exchange also its request. An exchange beyond the budget is
 	// refused before any of it reaches a target.
 	Budget int64
-	// SmallMax is the most that head and body of a small exchange have together, 0:
-	// 32 KiB. A thin link takes less, at least 1 KiB: such an exchange goes in one piece.
+	// SmallMax bounds head and body of a small exchange together, which goes in one piece. 0 is 32
+	// KiB; for a slow link it should be less, at least 1 KiB.
 	SmallMax int
 	// Linger is how long one direction of a raw connection lives on without a byte when
 	// the other one has ended, 0: 60 s.

@@ -26,8 +26,8 @@ type reach struct {
 	secure *tls.Config                                 // nil: the link is not TLS
 }
 
-// Reach reports how the connections are made on which the client serves, so that it can open those
-// of direct tunnels; without it they are carried by the link. Run calls it.
+// Reach tells the client how its connections to the server are made, so that it can make those of
+// direct tunnels in the same way. Without it, the link carries direct tunnels. Run calls it.
 func (c *Client) Reach(config *wire.ClientConfig) {
 	r := &reach{dial: config.Dial}
 	if config.Config != nil && config.Config.TLS != nil {

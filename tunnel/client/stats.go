@@ -21,7 +21,7 @@ type Stats struct {
 	Dials       uint64 `json:"dials"` // connections to targets, or attempts
 	DialsFailed uint64 `json:"dials_failed"`
 	DialsSpared uint64 `json:"dials_spared"` // refused at once: the target had taken no connection a moment before
-	Retries     uint64 `json:"retries"`      // exchanges that an idle connection's end has sent to a fresh one
+	Retries     uint64 `json:"retries"`      // exchanges repeated over a new connection, since an idle one had ended
 }
 
 // clientCounts are those of a client's targets.

@@ -33,10 +33,10 @@ type Tunnel struct {
 	// each with an identity of its own, that bind the same name with the same group. A visitor goes
 	// to the least loaded member. With "" the name is exclusive.
 	Group string
-	// Target is the local service: "host:port", or for HTTP also a URL whose path goes
-	// before that of each request: http, https, or h2c for a service that speaks HTTP/2
-	// alone, without TLS. One of https speaks HTTP/2 if it agrees to (ALPN), but for
-	// requests that upgrade. A port alone is one of localhost.
+	// Target is the local service: "host:port", a port of localhost, or for HTTP also a URL, whose
+	// path goes before that of each request. The scheme is http, https, or h2c for a service that
+	// speaks only HTTP/2, without TLS. A service with https gets HTTP/2 if it agrees to that
+	// (ALPN), except for requests that upgrade.
 	Target string
 	// Dial replaces dialing Target, whose host and path still count.
 	Dial func(ctx context.Context) (net.Conn, error)
@@ -50,12 +50,12 @@ type Tunnel struct {
 	// ProxyProtocol sends the visitor's address to the target in a header of the PROXY protocol,
 	// version 2, ahead of the visitor's bytes; TCP, SNI.
 	ProxyProtocol bool
-	// Direct has each visitor's bytes go by a connection of their own to the server, beside
-	// the link, if the server takes such: for bulk. TCP, SNI; not for a listener.
+	// Direct gives each visitor a connection of its own to the server, beside the link, if the
+	// server accepts such connections. It is for bulk data; TCP, SNI; not for a listener.
 	Direct bool
-	// HeadTimeout bounds the wait for the head of an answer, from when the target has
-	// taken the last of the request so far: 0 is 60 s, negative is for ever. DialTimeout
-	// bounds that for a connection: 0 is 5 s.
+	// HeadTimeout bounds the wait for the head of an answer; 0 is 60 s, negative is for ever. It
+	// begins again with each piece of the request that the target takes, over HTTP/2 only with the
+	// last one. DialTimeout bounds the wait for a connection: 0 is 5 s.
 	HeadTimeout, DialTimeout time.Duration
 	// MaxInflight bounds the current work at the target, 0: 1,280, which is the default of a
 	// server. Work beyond it is refused.

@@ -49,8 +49,8 @@ type Class uint8
 const (
 	Request Class = iota
 	Stream
-	// Body is for a request of which the body is still to come. It is bounded as streams
-	// are. Once the body is here its permit begins to be one of a Request, or is promoted.
+	// Body is for a request whose body is still to come. It is bounded as streams are. Once the
+	// body is here, the permit is exchanged for one of a Request, or is promoted.
 	Body
 )
 

@@ -32,7 +32,7 @@ func (f Fallback) String() string {
 	return [fallbacks]string{"full", "paused", "late", "refused"}[f]
 }
 
-// Fallbacks are all there are.
+// Fallbacks returns all reasons for a fallback.
 func Fallbacks() []Fallback { return []Fallback{DirectFull, DirectPaused, DirectLate, DirectRefused} }
 
 // DirectFallback is a visitor of a direct tunnel that the link carries.

@@ -217,7 +217,7 @@ func reasonOf(ctx context.Context, err error) Reason {
 // Stage returns the stage at which a visitor is refused for the reason.
 func (r Reason) Stage() string { return answers[r].stage }
 
-// Reasons are all there are.
+// Reasons returns all reasons.
 func Reasons() []Reason {
 	all := make([]Reason, reasons)
 	for r := range all {

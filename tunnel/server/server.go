@@ -109,7 +109,8 @@ func (s *Server) init() {
 	})
 }
 
-// Register lets the clients bind whose connections serve m.
+// Register adds the handlers of the tunnel to m. The clients of connections with this Mux may then
+// bind tunnels.
 func (s *Server) Register(m *wire.Mux) {
 	s.init()
 	wire.Handle(m, message.KindBind, s.bind)

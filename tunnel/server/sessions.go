@@ -49,8 +49,8 @@ func (b *LinkBytes) add(s *wire.Stats) {
 // Sessions lists the clients by identity.
 func (s *Server) Sessions() []Session { return s.SessionsAfter("", 0) }
 
-// SessionsAfter lists at most n of the clients whose identities come after one, by
-// identity; 0 is all of them.
+// SessionsAfter lists the clients whose identities come after the given one, by identity: at most n
+// of them, or all if n is 0.
 func (s *Server) SessionsAfter(identity string, n int) []Session {
 	s.init()
 	s.registry.mu.Lock()

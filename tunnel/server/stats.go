@@ -73,7 +73,8 @@ type IdentityStats struct {
 type GroupStats struct {
 	Group string `json:"group"`
 	Names int    `json:"names"`
-	// Members are those of the name that has the fewest of them here, and Here how many these are.
+	// Here is the number of members of a name that are not away, and Members the number of its
+	// members. Both are of the name with the lowest Here.
 	Members int `json:"members"`
 	Here    int `json:"here"`
 }
@@ -129,7 +130,7 @@ func (reg *registry) uncounted(c *lease) {
 	}
 }
 
-// Stats looks at the server.
+// Stats returns the present figures and the totals.
 func (s *Server) Stats() Stats {
 	s.init()
 	stats := Stats{

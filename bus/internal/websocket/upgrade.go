@@ -34,8 +34,8 @@ func (e *HandshakeError) Error() string { return "websocket handshake: " + e.rea
 // Policy decides about the requests of handshakes.
 type Policy struct {
 	TLS bool // the connection is encrypted
-	// SameOrigin refuses pages of another host; AllowedOrigins lists others to
-	// take. Neither set = all are taken.
+	// SameOrigin refuses pages of other origins than the server's own. AllowedOrigins, if not
+	// empty, refuses pages of origins that it does not list. With both, a page must satisfy both.
 	SameOrigin     bool
 	AllowedOrigins []string
 	LocalNames     bool // pages of a name other than localhost are refused
