@@ -279,5 +279,5 @@ func (r *imageReader) Publish(m *cellmap.Map) {
 			s.writer.Replace(nil, e)
 		}
 	}
-	s.Publish(&Snapshot{table: r.table, keys: r.keys, bounds: r.table.Bounds(), findings: slices.Clip(r.findings)})
+	s.publish(&Snapshot{table: r.table, keys: r.keys, bounds: r.table.Bounds(), findings: slices.Clip(r.findings)})
 }

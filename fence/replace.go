@@ -121,5 +121,5 @@ func (g Guarded) Replace(c *geojson.Collection) (*Snapshot, error) {
 	if !s.room(c) {
 		return nil, ErrFull
 	}
-	return s.Publish(s.rebuild(c, found)), nil
+	return s.publish(s.rebuild(c, found)), nil
 }

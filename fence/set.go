@@ -150,7 +150,7 @@ func (g Guarded) Delete(key string) (snap *Snapshot, ok bool, err error) {
 	s.writer.Replace(old, nil)
 	next := &Snapshot{table: now.table.With(ref, nil), keys: now.keys.without(key), findings: now.findings}
 	next.bounds = next.table.BoundsAfter(now.bounds, old, nil)
-	return s.Publish(next), true, nil
+	return s.publish(next), true, nil
 }
 
 // put publishes the set with e in place of old, or beside all others if old is nil.
@@ -161,11 +161,11 @@ func (s *Set) put(now *Snapshot, old, e *index.Entry) *Snapshot {
 	if old == nil {
 		next.keys = now.keys.with(e.Fence.Key, e.Ref)
 	}
-	return s.Publish(next)
+	return s.publish(next)
 }
 
-// Publish makes the next snapshot the current one, and returns it.
-func (s *Set) Publish(next *Snapshot) *Snapshot {
+// publish makes the next snapshot the current one, and returns it.
+func (s *Set) publish(next *Snapshot) *Snapshot {
 	s.current.Store(s.prepare(next))
 	s.tend()
 	return next
