@@ -92,8 +92,14 @@ func TestLogOfAJournal(t *testing.T) {
 		f    Filter
 		want uint64
 	}{
-		{50, Filter{}, count - 50}, {51, Filter{}, count - 51}, {1500, Filter{}, count - 1500}, {2 * count, Filter{}, 0},
-		{1000, Filter{Set: "s1"}, count - 2000}, {1, Filter{Object: "17"}, 16}, {2, Filter{Object: "17"}, 0}, {1, Filter{Object: "none"}, 0},
+		{50, Filter{}, count - 50},
+		{51, Filter{}, count - 51},
+		{1500, Filter{}, count - 1500},
+		{2 * count, Filter{}, 0},
+		{1000, Filter{Set: "s1"}, count - 2000},
+		{1, Filter{Object: "17"}, 16},
+		{2, Filter{Object: "17"}, 0},
+		{1, Filter{Object: "none"}, 0},
 	} {
 		if got, err := l.Tail(t.Context(), c.n, c.f); err != nil || got != c.want {
 			t.Errorf("last %d of %+v: behind %d, %v, want %d", c.n, c.f, got, err, c.want)
