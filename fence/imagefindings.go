@@ -8,7 +8,7 @@ import (
 	"paddock/fence/geometry"
 )
 
-// ownFinding, in place of a ref, marks a finding of no fence.
+// ownFinding, in place of a ref, marks a finding about the set, and not about one of its fences.
 const ownFinding = math.MaxUint32
 
 // appendFindings appends all findings: each as the ref of its fence, or ownFinding, then its

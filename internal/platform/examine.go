@@ -60,7 +60,7 @@ func hostOf(scheme string, at net.Addr) string {
 	return scheme + "://" + at.String()
 }
 
-// certificates returns those of files.
+// certificates returns the certificates of files, with those of the section bus.
 func (p *Platform) certificates() (all []doctor.Certificate) {
 	for _, c := range []struct {
 		of, file string

@@ -5,7 +5,7 @@ const (
 	KindPost     = "perf.post"     // POST: nothing is done with it
 	KindRequest  = "perf.request"  // REQUEST: the answer is the body
 	KindStreamTx = "perf.streamtx" // STREAM: counts messages until END, answers with the count, u64
-	kindStreamRx = "perf.streamrx" // STREAM: first data is a streamOrder; the messages come
+	kindStreamRx = "perf.streamrx" // STREAM: the client sends a streamOrder, and the server sends the messages
 	kindReport   = "perf.report"   // REQUEST: the answer is a serverReport, as JSON
 	kindFloor    = "perf.floor"    // REQUEST: the answer is a floorPlace, as JSON
 
@@ -31,7 +31,7 @@ type serverReport struct {
 	Instance string           `json:"instance"` // another one after each start
 	Usage    Usage            `json:"usage"`
 	Stats    map[string]int64 `json:"stats"`
-	Corrupt  [classes]int64   `json:"corrupt"` // verified bodies, of all clients
+	Corrupt  [classes]int64   `json:"corrupt"` // wrong bodies of the verifying kinds, of all clients
 }
 
 // sumStats adds counters by name.

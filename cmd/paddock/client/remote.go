@@ -21,8 +21,8 @@ type remote struct {
 	found *target `kong:"-"` // by resolve
 }
 
-// open makes a request whose answer has a status of success. A path is one of the API, whose
-// elements are escaped.
+// open makes a request whose answer has a status of success. The caller has escaped the elements of
+// the path, which is one of the API.
 func (r *remote) open(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Response, error) {
 	return r.send(ctx, method, path, header, bytes.NewReader(body))
 }
@@ -98,7 +98,7 @@ func (t *target) refusal(res *http.Response) *statusError {
 // maxReply bounds an answer of JSON, in bytes.
 const maxReply = 64 << 20
 
-// ask makes a request, and decodes its answer into v; nil: it has none.
+// ask makes a request, and decodes its answer into v. Without v the answer has no body.
 func (r *remote) ask(ctx context.Context, v any, method, path string, header http.Header, body []byte) error {
 	res, err := r.open(ctx, method, path, header, body)
 	if err != nil {

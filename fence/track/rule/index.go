@@ -9,12 +9,13 @@ import (
 )
 
 // index finds the selections of an object. A selection is in one bucket, by the plain text of its
-// pattern: all of it without wildcards, else the text before the first wildcard, else the one after
-// the last. Patterns that neither begin nor end with plain text are in the bucket of the empty
-// prefix.
+// pattern: all of it, if it has no wildcards; or else the text before its first wildcard; or, if it
+// begins with one, the text behind its last one. Patterns that neither begin nor end with plain
+// text are in the bucket of the empty prefix.
 //
 // So to find the selections of an object is a look-up for each length of such a text, and a match
-// with each pattern of a bucket that is met. It is immutable.
+// with each pattern of a bucket that is met. A copy of an index stays as it is while the other one
+// is changed: the maps are replaced, and not changed.
 type index struct {
 	buckets trie.Map[bucketKey, []*Selection]
 	fleets  trie.Map[string, lengths] // the fleets of selections
@@ -77,7 +78,7 @@ func (x *index) add(s *Selection) error {
 	key := s.bucket()
 	old, _ := x.buckets.Get(key)
 	if len(old) == maxBucket {
-		return fmt.Errorf("%w: objects %q is one of over %d that begin and end with the same text or wildcards: give it more text at its beginning, or use fewer", errBucket, s.pattern.text, maxBucket)
+		return fmt.Errorf("%w: objects %q is one of over %d with the same text before the first wildcard, or behind the last one: give it more text at its beginning, or use fewer", errBucket, s.pattern.text, maxBucket)
 	}
 	x.buckets = x.buckets.With(key, append(slices.Clip(old), s))
 	if len(old) == 0 {

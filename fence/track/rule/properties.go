@@ -20,8 +20,8 @@ type property struct {
 // is nil. They share memory with raw. Of members with one name the last counts. The members before
 // the first error of raw are read; a raw that is no object has none.
 //
-// Read uses the memory of the properties before, and allocates nothing but that of texts with
-// escapes.
+// Read uses the memory of the call before again. It allocates only for texts with escapes, and to
+// grow.
 func (p *Properties) Read(raw json.RawMessage, names []string) {
 	p.members = p.members[:0]
 	for name, v := range members.Of(raw) {
@@ -65,7 +65,7 @@ func lookUp(raw json.RawMessage, name string) value {
 	return parseValue(found)
 }
 
-// parseValue reads one JSON value, of which only the extent is known.
+// parseValue reads one JSON value. Its extent is known, and its contents are not checked yet.
 func parseValue(raw []byte) value {
 	if len(raw) == 0 {
 		return value{}

@@ -9,9 +9,9 @@ import (
 )
 
 // Follow gives the catalog and the book what a stored view holds, and View returns it from now on.
-// It is Adopt for a node that applies the records of another one: the documents of the view are in
-// the journal, and what has not changed since the last call stays as it is. Begin has to be told
-// the record that begins the view.
+// It does what Adopt does, at a node that applies the records of another one. The documents of the
+// view are in the journal already, and sets that have not changed since the last call stay as they
+// are. The caller calls Begin too, with the record that begins the view.
 func (v *Views) Follow(id []byte) (*track.View, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -68,8 +68,9 @@ func (v *Views) Arrived(names []string) {
 	}
 }
 
-// pass lets a view pass. The leader may have stored the documents of the next one before its
-// record, but not those of later ones: what came before the last view, and is in none, is removed.
+// pass is called with each view that is followed. Of the documents that have arrived since the call
+// before, some may belong to the next view: the leader stores them before its record. Earlier ones
+// that are in no view are removed.
 func (s *store) pass() error {
 	var gone []string
 	for h, young := range s.arrived {

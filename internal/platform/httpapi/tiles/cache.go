@@ -79,8 +79,8 @@ func (c *Cache) Stats() Stats {
 }
 
 // Get returns a tile of the set in the state s, compressed with gzip. The tile must not be changed.
-// state names s among all states of all sets. The error is that of ctx, or context.DeadlineExceeded
-// if the tile took longer than ten seconds.
+// state is a name that no other state of this or another set has. The error is that of ctx, or
+// context.DeadlineExceeded if the tile took longer than ten seconds.
 func (c *Cache) Get(ctx context.Context, set *fence.Set, s *fence.Snapshot, state string, t Tile) ([]byte, error) {
 	k := key{state, t}
 	if data, ok := c.find(k); ok {
