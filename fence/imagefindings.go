@@ -8,7 +8,8 @@ import (
 	"paddock/fence/geometry"
 )
 
-// ownFinding, in place of a ref, marks a finding about the set, and not about one of its fences.
+// ownFinding, in place of a ref, marks a finding about a file, or about a feature that is no fence
+// of the set.
 const ownFinding = math.MaxUint32
 
 // appendFindings appends all findings: each as the ref of its fence, or ownFinding, then its

@@ -30,7 +30,8 @@
 //     CallAppend, ReadMsg and Read belong to the caller.
 //  4. Values are encoded by appending to a buffer of the package: an encoding.BinaryAppender must
 //     not keep it, and an encoding.BinaryUnmarshaler must copy the bytes that it keeps. The
-//     result of a handler is copied before the next call of the handler; it may be the argument.
+//     result of a handler may be its argument. It is copied when the handler has returned; calls
+//     that run at the same time must not share it.
 //  5. Under the race detector, lent memory is filled with 0xCC when it is given back, so that a
 //     test exposes code that has kept it.
 //

@@ -18,7 +18,7 @@ type coast struct {
 const (
 	minLand         = 1.5e6 // m²: below, an island is an islet
 	minIslet        = 4e3   // m²: below, it is a rock that no map shows
-	reserveVertices = 10500 // more than 10,000 with a margin: splitting a ring never removes vertices
+	reserveVertices = 10500 // at least: edges are halved until the ring has so many
 	coastStep       = 27    // metres between samples along the shore
 	reserveStep     = 6
 )
@@ -76,7 +76,7 @@ func newTerrain(seed uint64) *terrain {
 
 // height is positive on land. It is a distance only near the shore.
 func (t *terrain) height(p vec) float64 {
-	const reach = 2600 // the noise never lifts or sinks a shore by more
+	const reach = 2600 // farther outside of its rim an ellipse makes no land, whatever the noise
 	h := math.Inf(-1)
 	for i, e := range t.lands {
 		d := e.depth(p)

@@ -98,7 +98,7 @@ func (t *target) refusal(res *http.Response) *statusError {
 // maxReply bounds an answer of JSON, in bytes.
 const maxReply = 64 << 20
 
-// ask makes a request, and decodes its answer into v. Without v the answer has no body.
+// ask makes a request, and decodes its answer into v. Without v it reads no body.
 func (r *remote) ask(ctx context.Context, v any, method, path string, header http.Header, body []byte) error {
 	res, err := r.open(ctx, method, path, header, body)
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	patience = 10 * time.Second
 )
 
-// Cache draws tiles and keeps the most recently used. The boxes of a set are built for its first
-// tile and kept as long as the set. It is safe for concurrent use.
+// Cache draws tiles and keeps the most recently used. It keeps the boxes of each set for the state
+// whose tiles were last asked for. It is safe for concurrent use.
 type Cache struct {
 	makers chan struct{} // a slot for each tile in progress: half of the processors
 
@@ -152,7 +152,7 @@ func (c *Cache) keep(e *entry) {
 	}
 }
 
-// boxes returns the set's boxes in that state. The first request builds them.
+// boxes returns the set's boxes in that state. The first request for a state builds them.
 func (c *Cache) boxes(set *fence.Set, s *fence.Snapshot, state string) *Boxes {
 	x := c.indexed(set)
 	x.mu.Lock()
