@@ -44,7 +44,7 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if isSocket(r) && (!wait || q.Get("format") != "" && !enc.tile38) {
 		return fail(http.StatusBadRequest, "query: a WebSocket takes no wait=0, and no format but tile38")
 	}
-	if err := permitFilter(r, &f); err != nil {
+	if err := permitNames(r, f.Set, f.Fleet); err != nil {
 		return err
 	}
 	f = limitEvents(f, keyring.From(r.Context()))
@@ -69,20 +69,6 @@ func (a *API) getEvents(w http.ResponseWriter, r *http.Request) error {
 	seen := s.log.Subscribe(reader, "http", r.RemoteAddr)
 	seen.End(s.follow(ctx, reader))
 	return nil
-}
-
-// permitFilter refuses a set or a fleet that the key of a request is not for: it would wait for
-// events that it never gets.
-func permitFilter(r *http.Request, f *events.Filter) error {
-	if f.Set != "" {
-		if err := permitSet(r, f.Set); err != nil {
-			return err
-		}
-	}
-	if f.Fleet == "" {
-		return nil
-	}
-	return permitFleet(r, f.Fleet)
 }
 
 // begin returns the cursor to begin after. The cursor of a browser that reconnects goes before what

@@ -176,6 +176,20 @@ func permitFleet(r *http.Request, fleet string) error {
 	return nil
 }
 
+// permitNames refuses a set or a fleet that a filter names, and that the key of a request is not
+// for: nothing would be selected, and nothing would tell why. "" names none.
+func permitNames(r *http.Request, set, fleet string) error {
+	if set != "" {
+		if err := permitSet(r, set); err != nil {
+			return err
+		}
+	}
+	if fleet == "" {
+		return nil
+	}
+	return permitFleet(r, fleet)
+}
+
 // limitEvents returns f for the key of a request.
 func limitEvents(f events.Filter, g *keyring.Grant) events.Filter {
 	if g.Limited() {

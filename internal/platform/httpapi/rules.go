@@ -29,7 +29,7 @@ func (a *API) getRules(w http.ResponseWriter, r *http.Request) error {
 	}
 	if set := q.Get("set"); q.Has("set") {
 		query.Set = &set
-		if err := permitSet(r, set); set != "" && err != nil { // "" is the rules of no set
+		if err := permitNames(r, set, ""); err != nil { // "" is the rules of no set
 			return err
 		}
 	}

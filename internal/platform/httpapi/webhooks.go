@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"path"
@@ -96,16 +97,11 @@ func deleteWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, e
 	return nil, all.Delete(r.Context(), r.PathValue("id"), conditionOf(r))
 }
 
-func retryWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
-	return all.Retry(r.Context(), r.PathValue("id"))
-}
-
-func enableWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
-	return all.Enable(r.Context(), r.PathValue("id"))
-}
-
-func disableWebhook(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
-	return all.Disable(r.Context(), r.PathValue("id"))
+// operate returns the change by an operation that takes a webhook's id alone.
+func operate(do func(all *hooks.Hooks, ctx context.Context, id string) (*hooks.Shown, error)) hookChange {
+	return func(r *http.Request, all *hooks.Hooks, _ []byte) (*hooks.Shown, error) {
+		return do(all, r.Context(), r.PathValue("id"))
+	}
 }
 
 // replayWebhook delivers events again, from a time or a cursor on.

@@ -192,12 +192,15 @@ func (d *Decoder) take(b *Batch, index int, p track.Position, input []byte, err 
 	b.accept(index, p)
 }
 
+// present returns the time that times of positions are compared with.
+func (d *Decoder) present() track.Millis { return cmp.Or(d.Present, d.Arrived) }
+
 // watchClock tells the door of a position whose time is far from its arrival.
 func (d *Decoder) watchClock(p *track.Position) {
 	if p.Time == d.Arrived {
 		return // it may have none of its own
 	}
-	by := p.Time - cmp.Or(d.Present, d.Arrived)
+	by := p.Time - d.present()
 	if by <= track.Millis(doors.ClockAhead.Milliseconds()) && by >= -track.Millis(doors.ClockBehind.Milliseconds()) {
 		return
 	}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,7 +254,7 @@ func (d *Decoder) time(t *track.Millis) (track.Millis, error) {
 	if t == nil {
 		return d.Arrived, nil
 	}
-	if ahead := *t - cmp.Or(d.Present, d.Arrived); ahead > d.MaxAhead {
+	if ahead := *t - d.present(); ahead > d.MaxAhead {
 		const century = 36525 * 24 * time.Hour // the largest Duration is three centuries
 		ahead = min(ahead, track.Millis(century.Milliseconds()))
 		return *t, fmt.Errorf("t: %v in the future, the limit is %v",

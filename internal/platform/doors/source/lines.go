@@ -139,8 +139,7 @@ func (s *source) line(batch *ingest.Batch, reader lineReader, line []byte) {
 		d.Present = d.Arrived // its times have the minute of their arrival
 	}
 	found := reader.Line(line, int64(d.Arrived))
-	s.messages.Add(1)
-	d.Found(batch, &found, line)
+	s.take(d, batch, &found, line)
 }
 
 // acceptLines takes connections of receivers. An error of the listener ends them too: receivers

@@ -212,13 +212,19 @@ func (s *source) decoder() *ingest.Decoder {
 // add adds what was found in a message to a batch. The error is one of a message that cannot be
 // read.
 func (s *source) add(b *ingest.Batch, found *format.Result, input []byte, err error) {
-	s.messages.Add(1)
 	if err != nil {
+		s.messages.Add(1)
 		s.cfg.Pipeline.Metrics.RejectBody()
 		s.door.Reject("", err.Error(), input)
 		return
 	}
-	s.decoder().Found(b, found, input)
+	s.take(s.decoder(), b, found, input)
+}
+
+// take adds what was found in a message to a batch, as a decoder reads it.
+func (s *source) take(d *ingest.Decoder, b *ingest.Batch, found *format.Result, input []byte) {
+	s.messages.Add(1)
+	d.Found(b, found, input)
 }
 
 // submit passes a batch in, and returns once its positions are applied. While there is no room it
