@@ -30,6 +30,12 @@ function answer(t: number, begun = 0, refused = 0): Tunnel {
   };
 }
 
+/** A poll whose server refuses each question. */
+function refusedPoll(status: number, why: string) {
+  const ask = vi.fn(() => Promise.reject(new ApiError(status, why)));
+  return { poll: new Poll(() => undefined, ask), ask };
+}
+
 describe("rates", () => {
   it("are what counters grow by in a second, over the last five", () => {
     const rates = new Rates();
@@ -98,49 +104,28 @@ describe("the poll", () => {
   });
 
   it("asks a server without a tunnel once", async () => {
-    let asked = 0;
-    const poll = new Poll(
-      () => undefined,
-      () => {
-        asked++;
-        return Promise.reject(new ApiError(404, "there is no tunnel here"));
-      },
-    );
+    const { poll, ask } = refusedPoll(404, "there is no tunnel here");
     poll.now();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(poll.link.value).toEqual({ state: "none" });
-    expect(asked).toBe(1);
+    expect(ask).toHaveBeenCalledTimes(1);
   });
 
   it("ends with the session", async () => {
-    let asked = 0;
-    const poll = new Poll(
-      () => undefined,
-      () => {
-        asked++;
-        return Promise.reject(new ApiError(401, "send a key as Authorization: Bearer KEY"));
-      },
-    );
+    const { poll, ask } = refusedPoll(401, "send a key as Authorization: Bearer KEY");
     poll.now();
     await vi.advanceTimersByTimeAsync(60_000);
     poll.now();
     expect(poll.link.value).toMatchObject({ state: "ended" });
-    expect(asked).toBe(1);
+    expect(ask).toHaveBeenCalledTimes(1);
   });
 
   it("asks a server that refuses the key once, and says why", async () => {
-    let asked = 0;
-    const poll = new Poll(
-      () => undefined,
-      () => {
-        asked++;
-        return Promise.reject(new ApiError(403, "it needs admin"));
-      },
-    );
+    const { poll, ask } = refusedPoll(403, "it needs admin");
     poll.now();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(poll.link.value).toEqual({ state: "denied", why: "it needs admin" });
-    expect(asked).toBe(1);
+    expect(ask).toHaveBeenCalledTimes(1);
   });
 
   it("shows nothing of a question that was replaced", async () => {

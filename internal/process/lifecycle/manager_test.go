@@ -37,6 +37,16 @@ func newManager(t *testing.T, watchdog string) *serviceManager {
 	return &serviceManager{t, conn, m}
 }
 
+// terminate ends a group by a signal.
+func (s *serviceManager) terminate(r running) {
+	s.t.Helper()
+	r.signals <- syscall.SIGTERM
+	s.await("STOPPING=1")
+	if err := <-r.result; err != nil {
+		s.t.Error(err)
+	}
+}
+
 // await reads messages up to one that has the line, and returns all of them.
 func (s *serviceManager) await(line string) (read []string) {
 	s.t.Helper()
@@ -124,11 +134,7 @@ func TestManagerWaitsForTheObstacle(t *testing.T) {
 	if got := s.await("READY=1"); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
-	r.signals <- syscall.SIGTERM
-	s.await("STOPPING=1")
-	if err := <-r.result; err != nil {
-		t.Error(err)
-	}
+	s.terminate(r)
 }
 
 // A failure is the status of the end.
@@ -186,11 +192,7 @@ func TestManagerOfAGroupThatStartsAgain(t *testing.T) {
 	if all := strings.Join(read, "\n"); strings.Contains(all, "STOPPING=1") || !strings.Contains(all, "STATUS=starting again: a: another dog leads") {
 		t.Errorf("%q", read)
 	}
-	r.signals <- syscall.SIGTERM
-	s.await("STOPPING=1")
-	if err := <-r.result; err != nil {
-		t.Error(err)
-	}
+	s.terminate(r)
 }
 
 // A signal while a group is drained to start again ends the process, and so does another failure.
